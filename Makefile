@@ -8,8 +8,9 @@ PYTEST_ARGS ?=
 # Not PYTHON: that names the interpreter that tools/setup.sh and `make wheel` are to take, and make
 # hands what it has in its own variable of that name on to them.
 VENV := .venv/bin/python
-# What runs on NPUs, in a process that has simulated ones.
-NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops --device npu
+# What runs on NPUs, in a process that has simulated ones: tests/support/devices.py has the folders.
+NPU_FOLDERS = $(addprefix tests/,amp autograd distributions func memory nn optim sparse)
+NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu tests/ops $(NPU_FOLDERS) --device npu
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
@@ -73,11 +74,12 @@ format: setup  ## format C++ and Python
 	@.venv/bin/ruff check --quiet --fix-only .
 	@.venv/bin/ruff format --quiet .
 
-lint: setup  ## formatting, ruff and the layer check
+lint: setup  ## formatting, ruff, the layers and the names of devices
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 -r .venv/bin/clang-format --dry-run -Werror
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 	@$(VENV) tools/check_layers.py
+	@$(VENV) tools/check_device_names.py
 
 locks: module  ## what mutexes guard, checked with Clang (fetched from PyPI)
 	@$(VENV) tools/check_locks.py build/$(PRESET)

@@ -4,11 +4,10 @@ import os
 
 import pytest
 
-from tests.support import recorded
+from tests.support import devices, library_devices, recorded
 from tests.support.recorded import (  # noqa: F401
     TORCH_INSTALLED,
     oracle,
-    pytest_collection_modifyitems,
     torch_answers,
     torch_gives,
 )
@@ -23,7 +22,8 @@ def pytest_addoption(parser):
         "--device",
         action="append",
         default=None,
-        help="run the op cases on this device; may be given more than once (default: cpu)",
+        help="run the op cases and the folders of tests/support/devices.py on this device; for op "
+        "cases it may be given more than once (default: cpu)",
     )
     parser.addoption(
         "--mode",
@@ -32,6 +32,22 @@ def pytest_addoption(parser):
         help="run the op cases in this mode, eager or pipeline; may be given more than once",
     )
     recorded.pytest_addoption(parser)
+
+
+def pytest_collection_modifyitems(config, items):
+    recorded.leave_out_the_oracle(config, items)
+    devices.leave_to_the_cpu(config, items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """What a device is known to refuse is no failure."""
+    try:
+        return (yield)
+    except NotImplementedError as error:
+        if devices.device_for(pyfuncitem) and (reason := devices.refusal(str(error))):
+            pytest.xfail(reason)
+        raise
 
 
 def default_modes(metafunc):
@@ -49,12 +65,33 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("mode", metafunc.config.getoption("--mode") or default_modes(metafunc))
 
 
+@pytest.fixture(autouse=True)
+def load_device(request):
+    """A device that a library brings along is there where a test runs on it."""
+    if "device" in request.fixturenames:
+        library_devices.load(request.getfixturevalue("device"))
+
+
 @pytest.fixture
 def torch():
     """The package under test, under the name its users give it."""
     import mindtorch_v2
 
     return mindtorch_v2
+
+
+@pytest.fixture(autouse=True)
+def default_device(request):
+    """The device of tensors that a test makes without naming one."""
+    device = devices.device_for(request.node)
+    if device is None:
+        yield "cpu"
+        return
+    import mindtorch_v2
+
+    mindtorch_v2.set_default_device(device)
+    yield device
+    mindtorch_v2.set_default_device(None)
 
 
 @pytest.fixture(autouse=True)

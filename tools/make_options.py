@@ -1,9 +1,10 @@
-"""The text of docs/options.md, from the table in mindtorch/base/options.h."""
+"""The text of docs/options.md, from the tables in mindtorch/base/options.h and of each device."""
 
 HEAD = """# Environment variables
 
-Written by `tools/make_stubs.py` from `mindtorch/base/options.h`; run `make stubs` after a change.
-`python -m mindtorch_v2.options` prints the same with the values in force.
+Written by `tools/make_stubs.py` from `mindtorch/base/options.h` and the `options.h` of each
+backend; run `make stubs` after a change. `python -m mindtorch_v2.options` prints the same with the
+values in force.
 
 An empty variable is the same as one that is not set. A flag takes 1, true, yes, on, or 0, false,
 no, off. A value of the wrong type is ignored, and a `UserWarning` at import names variable and

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/driver/driver.h"
 
 namespace mindtorch::runtime {
@@ -10,7 +11,15 @@ namespace mindtorch::runtime {
 // A device of endless memory that does nothing: addresses count up, everything is always done.
 class CountingDriver final : public driver::DeviceDriver {
  public:
-  const char* kind() const noexcept override { return "counting"; }
+  const driver::DeviceRow& row() const noexcept override {
+    static constexpr driver::DeviceRow kRow{.name = "counting",
+                                            .title = "COUNTING",
+                                            .noun = "device",
+                                            .dispatch_key = "",
+                                            .torch_type = 0,
+                                            .dlpack_type = 0};
+    return kRow;
+  }
   int device_count() noexcept override { return 1; }
   driver::DeviceProperties properties(int) override { return {}; }
   driver::MemoryInfo memory_info(int) override { return {kTotal, kTotal}; }
@@ -30,12 +39,12 @@ class CountingDriver final : public driver::DeviceDriver {
   bool query_stream(int, driver::StreamHandle) override { return true; }
   void wait_stream(int, driver::StreamHandle) override {}
   driver::EventHandle create_event(int, driver::EventFlags) override { return nullptr; }
-  void destroy_event(driver::EventHandle) noexcept override {}
+  void destroy_event(int, driver::EventHandle) noexcept override {}
   void record_event(driver::EventHandle, int, driver::StreamHandle) override {}
   void block_stream(int, driver::StreamHandle, driver::EventHandle) override {}
-  bool query_event(driver::EventHandle) override { return true; }
-  void wait_event(driver::EventHandle) override {}
-  float elapsed_ms(driver::EventHandle, driver::EventHandle) override { return 0; }
+  bool query_event(int, driver::EventHandle) override { return true; }
+  void wait_event(int, driver::EventHandle) override {}
+  float elapsed_ms(int, driver::EventHandle, driver::EventHandle) override { return 0; }
 
  private:
   static constexpr size_t kTotal = size_t{1} << 46;

@@ -58,9 +58,12 @@ class PythonNode final : public Node {
   std::string name() const override { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   void apply(Gradients& grads, Gradients& results) override;
-  void release_saved() override {
+  void release_saved(runtime::Stream reader) override {
     FunctionState& state = *self_of(ctx_)->state;
     state.freed = true;
+    if (reader) {
+      for (const SavedTensor& saved : *state.saved) saved.keep_for(reader);
+    }
     state.saved = std::make_shared<std::vector<SavedTensor>>();
   }
   PyObject* ctx() const { return ctx_; }
@@ -197,7 +200,7 @@ PyObject* finish_output(PyFunction* self, const NodePtr& node, PyObject* args, P
     return Py_NewRef(output);
   }
   if (!differentiable) {
-    if (node) node->outputs.emplace_back(autograd::TensorMeta(tensor));
+    if (node) node->add_output(tensor);
     if (input >= 0) return wrap(autograd::detached(tensor));
     return Py_NewRef(output);
   }

@@ -35,6 +35,7 @@ nb::dict device_properties(const std::string& kind, int device) {
   result["minor"] = found.minor;
   result["total_memory"] = found.total_memory_bytes;
   result["multi_processor_count"] = found.multi_processor_count;
+  for (const auto& [name, value] : found.more) result[name.c_str()] = value;
   return result;
 }
 

@@ -35,6 +35,8 @@ void bind_graphs(nb::module_& module) {
       .def("_replay", &Graph::replay)
       .def("reset", &Graph::reset, "Forgets what was captured, and gives its memory up.")
       .def("pool", &Graph::pool, "The memory pool, for graphs that never run at the same time.")
+      .def("_update", &Graph::update)
+      .def("_raw", [](const Graph& self) { return reinterpret_cast<uintptr_t>(self.raw()); })
       .def_prop_ro("_captured", &Graph::captured);
   module.def("_make_graph_pool", &Graph::make_pool_id);
 }

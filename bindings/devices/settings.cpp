@@ -1,5 +1,6 @@
 // Threads, memory caches, and the rules of dtypes.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,14 +8,18 @@
 
 #include "bindings/args/arguments.h"
 #include "bindings/interpreter/errors.h"
+#include "bindings/interpreter/gil.h"
 #include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/backends/cpu/capability.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
+#include "mindtorch/runtime/math_mode.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace nb = nanobind;
 
@@ -41,7 +46,7 @@ Tensor operand(nb::handle object, int position) {
 
 nb::list describe_options() {
   nb::list result;
-  for (const Option* option : all_options()) {
+  for (const Option* option : runtime::all_options()) {
     nb::dict row;
     row["name"] = option->name;
     row["type"] = type_name(option->type);
@@ -55,11 +60,35 @@ nb::list describe_options() {
   return result;
 }
 
+nb::list describe_devices() {
+  nb::list result;
+  for (int i = 0; i < kDeviceTypeCount; ++i) {
+    const auto type = static_cast<DeviceType>(i);
+    const driver::DeviceRow& known = device_row(type);
+    const bool has_backend =
+        !is_accelerator(type) || runtime::find_accelerator(known.name) != nullptr;
+    if (type == DeviceType::kPrivateUse1 && !has_backend) continue;  // no library has brought one
+    nb::dict row;
+    row["name"] = known.name;
+    row["title"] = known.title;
+    row["noun"] = known.noun;
+    row["dispatch_key"] = known.dispatch_key;
+    row["torch_type"] = known.torch_type;
+    row["is_accelerator"] = is_accelerator(type);
+    row["has_backend"] = has_backend;
+    row["reduces_float32"] = known.reduces_float32;
+    row["is_deterministic"] = known.is_deterministic;
+    row["alloc_conf"] = known.advised_alloc_conf().name;
+    result.append(row);
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_settings(nb::module_& module) {
   module.def("_options", &describe_options, "The environment variables of this library.");
-  module.def("_warn_about_options", &warn_about_options);
+  module.def("_warn_about_options", [] { warn_about_options(runtime::all_options()); });
   module.def("_cpu_capability", &cpu::capability);
   module.def("_cpu_compiled_capabilities", &cpu::compiled_capabilities);
   module.def("_cpu_empty_cache", [] { runtime::host_allocator().empty_cache(); });
@@ -86,8 +115,27 @@ void bind_settings(nb::module_& module) {
       nb::arg("count"), "Sets the number of threads that CPU ops use.");
   module.def("_check_device_available",
              [](nb::handle device) { check_device_available(to_device(device.ptr())); });
-  module.def("_send_cuda_to_npu", &send_cuda_to_npu,
-             "A device named cuda is an NPU from here on. False: that is so already.");
+  module.def(
+      "_send_cuda_to",
+      [](const std::string& kind) { return send_cuda_to(Device::parse(kind).type); },
+      nb::arg("kind"),
+      "A device named cuda is one of another kind from here on. False: that is so already.");
+  module.def("_set_reduces_float32", [](bool on) {
+    const GilRelease unlocked(true);
+    runtime::MathMode::instance().set_reduces_float32(on);
+  });
+  module.def("_set_deterministic", [](bool on) {
+    const GilRelease unlocked(true);
+    runtime::MathMode::instance().set_deterministic(on);
+  });
+  module.def("_device_rows", &describe_devices, "What is known of each kind of device.");
+  module.def(
+      "_accelerator_kind",
+      []() -> std::optional<std::string> {
+        const auto type = find_accelerator_type();
+        return type ? std::optional<std::string>(name(*type)) : std::nullopt;
+      },
+      "The first kind of accelerator of which there is a device here, or None.");
   module.def("_device_count", [](nb::handle kind) {
     const DeviceType type = to_device(kind.ptr()).type;
     if (type == DeviceType::kCpu || type == DeviceType::kMeta) return 1;

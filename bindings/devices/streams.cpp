@@ -52,11 +52,15 @@ void bind_stream(nb::module_& module) {
            })
       .def("_wait_stream", &Stream::wait_stream)
       .def("_is_capturing", &Stream::is_capturing)
-      .def("__eq__",
-           [](const Stream& self, nb::handle other) {
-             return nb::isinstance<Stream>(other) && nb::cast<const Stream&>(other) == self;
-           })
+      .def(
+          "__eq__",
+          [](const Stream& self, nb::handle other) {
+            return nb::isinstance<Stream>(other) && nb::cast<const Stream&>(other) == self;
+          },
+          nb::arg("other").none())
       .def("__hash__", [](const Stream& self) { return std::hash<const void*>()(&self.state()); });
+  module.def("_check_can_share_events",
+             [](const std::string& kind) { Event::check_can_share(runtime::accelerator(kind)); });
   module.def("_current_stream", [](const std::string& kind, int device) {
     return runtime::current_stream(runtime::runtime_for(kind, device));
   });
@@ -73,15 +77,20 @@ void bind_stream(nb::module_& module) {
   });
 }
 
-void make_event(Event* self, bool enable_timing, bool blocking) {
+EventFlags event_flags(bool enable_timing, bool blocking, bool shared) {
   EventFlags flags = enable_timing ? EventFlags::kTiming : EventFlags::kNone;
   if (blocking) flags = flags | EventFlags::kBlockingWait;
-  new (self) Event(flags);
+  return shared ? flags | EventFlags::kShared : flags;
+}
+
+void make_event(Event* self, bool enable_timing, bool blocking, bool shared) {
+  new (self) Event(event_flags(enable_timing, blocking, shared));
 }
 
 void bind_event(nb::module_& module) {
   nb::class_<Event>(module, "_Event", nb::is_weak_referenceable(), nb::dynamic_attr())
-      .def("__init__", &make_event, nb::arg("enable_timing") = false, nb::arg("blocking") = false)
+      .def("__init__", &make_event, nb::arg("enable_timing") = false, nb::arg("blocking") = false,
+           nb::arg("shared") = false)
       .def_prop_ro("_kind",
                    [](const Event& self) -> std::optional<std::string> {
                      if (!self.recorded()) return std::nullopt;
@@ -98,6 +107,16 @@ void bind_event(nb::module_& module) {
       .def("_wait", &Event::block)
       .def("_query", &Event::query)
       .def("_elapsed_time", &Event::elapsed_time)
+      .def("_share",
+           [](const Event& self) {
+             const std::string shared = self.share();
+             return nb::bytes(shared.data(), shared.size());
+           })
+      .def("_open",
+           [](Event& self, const std::string& kind, int device, nb::bytes shared) {
+             self = Event::open(runtime::runtime_for(kind, device), {shared.c_str(), shared.size()},
+                                self.flags());
+           })
       .def("_synchronize", [](const Event& self) {
         const GilRelease unlocked(true);
         self.synchronize();

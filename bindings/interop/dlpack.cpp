@@ -8,7 +8,11 @@
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/runtime/stream.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::python {
 namespace {
@@ -51,37 +55,71 @@ DType dtype_of(dlpack::DataType type) {
 }
 
 dlpack::Device device_of(Device device) {
-  const int32_t index = device.has_index() ? device.index : 0;
-  switch (device.type) {
-    case DeviceType::kCpu:
-      return {dlpack::kCpu, 0};
-    case DeviceType::kCuda:
-      return {dlpack::kCuda, index};
-    case DeviceType::kNpu:
-      return {dlpack::kExtension, index};
-    case DeviceType::kMeta:
-      break;
+  const int code = device_row(device.type).dlpack_type;
+  MT_CHECK(code != 0, ValueError, "Unknown device type ", name(device.type), " for Dlpack");
+  return {code, device.has_index() ? device.index : 0};
+}
+
+std::optional<DeviceType> type_of_code(int64_t code) {
+  if (code == dlpack::kCudaHost) return DeviceType::kCpu;
+  for (int i = 0; i < kDeviceTypeCount; ++i) {
+    const auto type = static_cast<DeviceType>(i);
+    if (code != 0 && device_row(type).dlpack_type == code) return type;
   }
-  MT_THROW(ValueError, "Unknown device type ", name(device.type), " for Dlpack");
+  return std::nullopt;
 }
 
 // The device of a capsule; throws the reason when there is no such device here.
 Device usable_device(int64_t code, int64_t index) {
   MT_CHECK(index >= 0 && index <= 127, RuntimeError, "from_dlpack: invalid device index ", index);
-  switch (code) {
-    case dlpack::kCpu:
-    case dlpack::kCudaHost:
-      return DeviceType::kCpu;
-    case dlpack::kCuda:
-    case dlpack::kExtension: {
-      const Device device(code == dlpack::kCuda ? DeviceType::kCuda : DeviceType::kNpu,
-                          static_cast<int>(index));
-      check_device_available(device);
-      return device;
-    }
-    default:
-      MT_THROW(RuntimeError, "from_dlpack: unsupported device type ", code);
-  }
+  const std::optional<DeviceType> type = type_of_code(code);
+  MT_CHECK(type, RuntimeError, "from_dlpack: unsupported device type ", code);
+  if (!is_accelerator(*type)) return *type;
+  const Device device(*type, static_cast<int>(index));
+  check_device_available(device);
+  return device;
+}
+
+// Streams: who exports makes the stream that is named wait for what is queued here, so that whoever
+// imports may use the memory on it at once.
+
+constexpr int64_t kNoOrder = -1;
+// Numbers up to this one mean a default stream or nothing; those above are the device's handles.
+constexpr int64_t kLastNumber = 2;
+
+runtime::DeviceRuntime& runtime_of(Device device) {
+  return runtime::runtime_for(name(device.type), device.index);
+}
+
+runtime::Stream numbered_stream(Device device, std::optional<int64_t> number) {
+  runtime::DeviceRuntime& runtime = runtime_of(device);
+  const driver::DeviceRow& row = device_row(device.type);
+  if (!number || *number == row.dlpack_default_stream) return runtime.default_stream();
+  MT_CHECK(*number > kLastNumber, BufferError, "unsupported stream on ", row.title, ": ", *number,
+           ".");
+  return runtime.external_stream(reinterpret_cast<driver::StreamHandle>(*number));
+}
+
+int64_t number_of(runtime::Stream stream, Device device) {
+  if (stream.handle() == nullptr) return device_row(device.type).dlpack_default_stream;
+  return reinterpret_cast<int64_t>(stream.handle());
+}
+
+// The argument `stream` of __dlpack__; None is nothing.
+std::optional<int64_t> stream_argument(PyObject* stream) {
+  if (stream == Py_None) return std::nullopt;
+  int64_t number = 0;
+  MT_CHECK(PyLong_CheckExact(stream) && to_int(stream, number), TypeError,
+           "stream must be ``int`` or ``none``");
+  return number;
+}
+
+void order_before(const Tensor& tensor, std::optional<int64_t> number) {
+  if (number == kNoOrder) return;
+  tensor.storage()->data();  // what is pending is queued first
+  const runtime::Stream consumer = numbered_stream(tensor.device(), number);
+  const runtime::Stream here = runtime::current_stream(runtime_of(tensor.device()));
+  if (consumer != here) consumer.wait_stream(here);
 }
 
 // Out
@@ -230,8 +268,9 @@ std::pair<int64_t, int64_t> read_pair(PyObject* object, const char* what) {
   return {pair[0], pair[1]};
 }
 
-// producer.__dlpack__(max_version=(1, 0), ...); older producers take no arguments.
-PyRef export_of(PyObject* producer, PyObject* device, PyObject* copy) {
+// producer.__dlpack__(max_version=(1, 0), ...); older producers know no versions, and the oldest
+// take no arguments. `place`: the device that it is on; nothing: the host, or unknown.
+PyRef export_of(PyObject* producer, std::optional<Device> place, PyObject* device, PyObject* copy) {
   const PyRef method(PyObject_GetAttrString(producer, "__dlpack__"));
   const PyRef kwargs(PyDict_New());
   const PyRef version(Py_BuildValue("(ii)", 1, 0));
@@ -244,14 +283,32 @@ PyRef export_of(PyObject* producer, PyObject* device, PyObject* copy) {
   };
   option("dl_device", device);
   option("copy", copy);
-  const PyRef nothing(PyTuple_New(0));
-  PyObject* capsule =
-      call_python([&] { return PyObject_Call(method.get(), nothing.get(), kwargs.get()); });
-  if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0 &&
-      PyDict_GET_SIZE(kwargs.get()) == 1) {
-    PyErr_Clear();
-    capsule = call_python([&] { return PyObject_CallNoArgs(method.get()); });
+  const bool has_wishes = PyDict_GET_SIZE(kwargs.get()) > 1;
+  runtime::Stream here;
+  PyRef number;
+  if (place && is_accelerator(place->type)) {
+    here = runtime::current_stream(runtime_of(*place));
+    number = PyRef(PyLong_FromLongLong(number_of(here, *place)));
+    option("stream", number.get());
   }
+  const PyRef nothing(PyTuple_New(0));
+  const auto ask = [&] {
+    return call_python([&] { return PyObject_Call(method.get(), nothing.get(), kwargs.get()); });
+  };
+  const auto refuses = [](PyObject* capsule) {
+    if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
+    PyErr_Clear();
+    return true;
+  };
+  PyObject* capsule = ask();
+  if (has_wishes || !refuses(capsule)) return PyRef(capsule);
+  if (PyDict_DelItemString(kwargs.get(), "max_version") < 0) throw PythonError();
+  capsule = ask();
+  if (!here || !refuses(capsule)) return PyRef(capsule);
+  // Who is not told a stream orders its work before the default one.
+  capsule = call_python([&] { return PyObject_CallNoArgs(method.get()); });
+  const runtime::Stream usual = here.runtime().default_stream();
+  if (capsule != nullptr && here != usual) here.wait_stream(usual);
   return PyRef(capsule);
 }
 
@@ -261,19 +318,20 @@ Tensor tensor_from_dlpack(PyObject* data, PyObject* device, PyObject* copy) {
   if (PyCapsule_CheckExact(data) != 0) return from_capsule(data);
   if (PyObject_HasAttrString(data, "__dlpack__") == 0) return from_capsule(Py_None);
   PyRef wanted;
+  std::optional<Device> place;
   if (device != nullptr && device != Py_None) {
     const dlpack::Device target = device_of(to_device(device));
     wanted = PyRef(Py_BuildValue("(ii)", target.device_type, target.device_id));
   }
   // Checked first, so that nothing is copied from a device that we cannot reach.
   if (PyObject_HasAttrString(data, "__dlpack_device__") != 0) {
-    const PyRef place(
+    const PyRef told(
         call_python([&] { return PyObject_CallMethod(data, "__dlpack_device__", nullptr); }));
-    const PyRef plain(PySequence_Tuple(place.get()));
+    const PyRef plain(PySequence_Tuple(told.get()));
     const auto [code, index] = read_pair(plain.get(), "from_dlpack: __dlpack_device__()");
-    if (!wanted) usable_device(code, index);
+    if (!wanted) place = usable_device(code, index);
   }
-  const PyRef capsule = export_of(data, wanted.get(), copy);
+  const PyRef capsule = export_of(data, place, wanted.get(), copy);
   return from_capsule(capsule.get());
 }
 
@@ -287,7 +345,7 @@ PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
 PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* keywords[] = {"stream", "max_version", "dl_device", "copy", nullptr};
-    PyObject* stream = Py_None;
+    PyObject* stream = nullptr;
     PyObject* max_version = Py_None;
     PyObject* dl_device = Py_None;
     PyObject* copy = Py_None;
@@ -297,7 +355,9 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     Tensor tensor = unwrap(self);
     MT_CHECK(!tensor.device().is_meta(), BufferError, "Cannot pack tensors on meta");
-    if (tensor.device().is_cpu() && stream != Py_None) {
+    // As in torch, who names no stream at all wants no order.
+    const auto number = stream == nullptr ? std::optional(kNoOrder) : stream_argument(stream);
+    if (tensor.device().is_cpu() && number && number != kNoOrder) {
       PyErr_SetString(PyExc_AssertionError, "stream should be None on cpu.");
       return nullptr;
     }
@@ -313,6 +373,7 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (moves || wants_copy) {
       tensor = mindtorch::_to_copy(tensor, std::nullopt, target, false, wants_copy);
     }
+    if (is_accelerator(tensor.device().type)) order_before(tensor, number);
     bool versioned = false;
     if (max_version != Py_None) {
       versioned = read_pair(max_version, "__dlpack__: max_version").first >= 1;

@@ -6,10 +6,7 @@
 namespace mindtorch::python::dlpack {
 
 enum DeviceCode : int32_t {
-  kCpu = 1,
-  kCuda = 2,
-  kCudaHost = 3,
-  kExtension = 12,  // used for Ascend NPUs
+  kCudaHost = 3,  // the others are in the rows of devices
 };
 
 enum TypeCode : uint8_t {

@@ -17,6 +17,7 @@
 #include "bindings/memory/python_driver.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
+#include "mindtorch/tensor/device.h"
 
 namespace nb = nanobind;
 
@@ -187,14 +188,19 @@ void bind_memory(nb::module_& module) {
              const std::string& conf) {
             new (self.p) PyAllocator(self.h.ptr(), device_id, std::move(kind), conf);
           },
-          nb::arg("device_id") = 0, nb::arg("kind") = "npu", nb::arg("conf") = "")
+          nb::arg("device_id") = 0, nb::arg("kind") = "device", nb::arg("conf") = "")
       .def("_close", &PyAllocator::close);
   nb::class_<RuntimeAllocator, AllocatorHandle>(module, "_RuntimeAllocator",
                                                 "The memory that tensors of a device come from.",
                                                 nb::is_weak_referenceable(), nb::dynamic_attr())
       .def(nb::init<const std::string&, int>(), nb::arg("kind"), nb::arg("device_id"));
   module.def("_devices_in_use", &devices_in_use, nb::arg("kind"));
-  module.def("_alloc_conf_environment", &AllocConf::environment_text);
+  module.def(
+      "_alloc_conf_environment",
+      [](const std::string& kind) {
+        return AllocConf::environment_text(device_row(Device::parse(kind).type));
+      },
+      nb::arg("kind"));
   module.def(
       "_parse_alloc_conf",
       [](const std::string& text) {

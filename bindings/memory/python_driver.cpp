@@ -1,6 +1,9 @@
 #include "bindings/memory/python_driver.h"
 
+#include <cctype>
+
 #include "bindings/interpreter/errors.h"
+#include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::python {
 namespace {
@@ -52,6 +55,11 @@ PythonEvent* unwrap_event(driver::EventHandle event) {
   MT_THROW(NotImplementedError, "a device driven from Python has no ", what);
 }
 
+std::string upper(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::toupper(letter));
+  return text;
+}
+
 }  // namespace
 
 int add_driver_errors(PyObject* module) {
@@ -60,6 +68,14 @@ int add_driver_errors(PyObject* module) {
                                 "There is no such device here.", PyExc_RuntimeError, nullptr);
   if (g_unavailable == nullptr) return -1;
   return PyModule_AddObjectRef(module, "_DeviceUnavailableError", g_unavailable);
+}
+
+PythonDriver::PythonDriver(PyObject* owner, const std::string& kind)
+    : owner_(owner), kind_(kind), title_(upper(kind)) {
+  const runtime::Accelerator* const known = runtime::find_accelerator(kind);
+  if (known != nullptr) row_ = known->driver().row();
+  row_.name = kind_.c_str();
+  row_.title = row_.noun = title_.c_str();
 }
 
 PythonDriver::~PythonDriver() {
@@ -215,7 +231,7 @@ driver::EventHandle PythonDriver::create_event(int, driver::EventFlags) {
   return reinterpret_cast<driver::EventHandle>(new PythonEvent);
 }
 
-void PythonDriver::destroy_event(driver::EventHandle event) noexcept {
+void PythonDriver::destroy_event(int, driver::EventHandle event) noexcept {
   if (Py_IsInitialized() == 0) return;
   const GilHold gil;
   delete unwrap_event(event);
@@ -240,16 +256,18 @@ bool PythonDriver::is_complete(PyObject* event) {
   });
 }
 
-bool PythonDriver::query_event(driver::EventHandle event) {
+bool PythonDriver::query_event(int, driver::EventHandle event) {
   const GilHold gil;
   const PyRef& object = unwrap_event(event)->object;
   return !object || is_complete(PyRef::borrow(object.get()).get());
 }
 
-void PythonDriver::wait_event(driver::EventHandle event) {
-  if (!query_event(event)) wait_device(0);
+void PythonDriver::wait_event(int device, driver::EventHandle event) {
+  if (!query_event(device, event)) wait_device(device);
 }
 
-float PythonDriver::elapsed_ms(driver::EventHandle, driver::EventHandle) { refuse("timed events"); }
+float PythonDriver::elapsed_ms(int, driver::EventHandle, driver::EventHandle) {
+  refuse("timed events");
+}
 
 }  // namespace mindtorch::python

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bindings/interpreter/python_ref.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/driver/driver.h"
 
 namespace mindtorch::python {
@@ -22,7 +23,7 @@ namespace mindtorch::python {
 class PythonDriver final : public driver::DeviceDriver {
  public:
   // `owner` is borrowed: it owns this.
-  PythonDriver(PyObject* owner, std::string kind) : owner_(owner), kind_(std::move(kind)) {}
+  PythonDriver(PyObject* owner, const std::string& kind);
   ~PythonDriver() override;
 
   // A stream as Python code names it: None, a number, an object with an npu_stream or cuda_stream,
@@ -38,7 +39,7 @@ class PythonDriver final : public driver::DeviceDriver {
   // The owner is gone: it is not called again. What it was not asked to give back is lost.
   void forget_owner() noexcept { owner_ = nullptr; }
 
-  const char* kind() const noexcept override { return kind_.c_str(); }
+  const driver::DeviceRow& row() const noexcept override { return row_; }
   int device_count() noexcept override { return 1; }
   driver::DeviceProperties properties(int device) override;
   driver::MemoryInfo memory_info(int device) override;
@@ -64,12 +65,12 @@ class PythonDriver final : public driver::DeviceDriver {
   void wait_stream(int device, driver::StreamHandle) override { wait_device(device); }
 
   driver::EventHandle create_event(int device, driver::EventFlags flags) override;
-  void destroy_event(driver::EventHandle event) noexcept override;
+  void destroy_event(int, driver::EventHandle event) noexcept override;
   void record_event(driver::EventHandle event, int device, driver::StreamHandle stream) override;
   void block_stream(int device, driver::StreamHandle stream, driver::EventHandle event) override;
-  bool query_event(driver::EventHandle event) override;
-  void wait_event(driver::EventHandle event) override;
-  float elapsed_ms(driver::EventHandle start, driver::EventHandle end) override;
+  bool query_event(int, driver::EventHandle event) override;
+  void wait_event(int device, driver::EventHandle event) override;
+  float elapsed_ms(int, driver::EventHandle start, driver::EventHandle end) override;
 
  private:
   // Calls a method of the owner with one argument or, if it is null, none. Throws CarriedError.
@@ -80,6 +81,8 @@ class PythonDriver final : public driver::DeviceDriver {
 
   PyObject* owner_;
   const std::string kind_;
+  const std::string title_;
+  driver::DeviceRow row_{};
   std::atomic<bool> retired_{false};
   std::mutex refusal_mutex_;
   std::optional<CarriedError> refusal_;

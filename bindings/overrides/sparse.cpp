@@ -24,14 +24,30 @@ using ops::Op;
 using ops::Value;
 using ops::ValueKind;
 
+// What stands for the bytes of one sparse tensor.
 class NoBytes final : public PendingWork {
  public:
   void materialize(StorageImpl&) override {
     MT_THROW(RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
   }
-  void forget(StorageImpl&) noexcept override {}
+  // Of each component.
+  void record_stream(StorageImpl&, runtime::Stream stream) override {
+    const GilHold gil;
+    try {
+      static PyObject* components = nullptr;
+      imported(components, "mindtorch_v2.sparse._tensor", "components");
+      const PyRef parts(PyObject_CallOneArg(components, tensor));
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts.get()); ++i) {
+        unwrap(PyTuple_GET_ITEM(parts.get(), i)).storage()->record_stream(stream);
+      }
+    } catch (const PythonError&) {
+      throw CarriedError::take();
+    }
+  }
+  void forget(StorageImpl&) noexcept override { delete this; }
+
+  PyObject* tensor = nullptr;  // borrowed: it lives as long as the storage is somebody's
 };
-NoBytes g_no_bytes;
 
 PyRef to_python(const Value& value) {
   switch (value.kind()) {
@@ -156,12 +172,14 @@ nb::object make_sparse(nb::type_object type, nb::handle size, nb::handle dtype, 
   Shape sizes;
   MT_CHECK(to_int_list(size.ptr(), sizes), TypeError, "expected a size");
   Storage storage = StorageImpl::unallocated(0, to_device(device.ptr()));
-  storage->set_pending(&g_no_bytes);
+  auto* const no_bytes = new NoBytes;
+  storage->set_pending(no_bytes);
   Shape strides = contiguous_strides(sizes);
   Tensor made(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
       std::move(storage), to_dtype(dtype.ptr()), std::move(sizes), std::move(strides), 0)));
   made.impl()->layers = dispatch::bit(Layer::kSparse);
-  return nb::steal(wrap_as(cls, std::move(made)));
+  no_bytes->tensor = wrap_as(cls, std::move(made));
+  return nb::steal(no_bytes->tensor);
 }
 
 void resize_sparse(nb::handle object, nb::handle size) {

@@ -7,17 +7,16 @@
 namespace mindtorch::python {
 namespace {
 
-std::atomic<bool> g_cuda_is_npu{false};
+std::atomic<DeviceType> g_cuda{DeviceType::kCuda};  // what it means
 
 constexpr std::string_view kWithoutBackend[] = {
-    "ipu",  "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip",  "ve",           "fpga",
-    "maia", "xla", "lazy",   "vulkan", "mps",    "hpu",   "mtia", "privateuseone"};
+    "ipu",  "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip", "ve",
+    "fpga", "maia", "xla",    "lazy",   "vulkan", "mps",   "hpu", "mtia"};
 
 }  // namespace
 
 DeviceType meant_type(DeviceType type) {
-  const bool sent = type == DeviceType::kCuda && g_cuda_is_npu.load(std::memory_order_relaxed);
-  return sent ? DeviceType::kNpu : type;
+  return type == DeviceType::kCuda ? g_cuda.load(std::memory_order_relaxed) : type;
 }
 
 Device parse_device(std::string_view text) {
@@ -33,7 +32,7 @@ Device named_device(std::string_view text) {
     if (text.substr(0, colon) == kind) {
       try {  // the index is written as that of any device
         const std::string_view index = colon == std::string_view::npos ? "" : text.substr(colon);
-        return {static_cast<DeviceType>(type), Device::parse("npu" + std::string(index)).index};
+        return {static_cast<DeviceType>(type), Device::parse("cpu" + std::string(index)).index};
       } catch (const RuntimeError&) {
         MT_THROW(RuntimeError, "Invalid device string: '", text, "'");
       }
@@ -54,6 +53,6 @@ std::string text_of(Device device) {
   return text;
 }
 
-bool send_cuda_to_npu() { return !g_cuda_is_npu.exchange(true); }
+bool send_cuda_to(DeviceType type) { return g_cuda.exchange(type) != type; }
 
 }  // namespace mindtorch::python

@@ -7,13 +7,13 @@
 
 namespace mindtorch::python {
 
-// What a program means by a device: an NPU where it says "cuda", once send_cuda_to_npu() was
+// What a program means by a device: another one where it says "cuda", once send_cuda_to() was
 // called.
 DeviceType meant_type(DeviceType type);
 // Device::parse, and then what is meant.
 Device parse_device(std::string_view text);
-// False: it was called before.
-bool send_cuda_to_npu();
+// False: it means that already.
+bool send_cuda_to(DeviceType type);
 
 // torch names more kinds of devices than have a backend here, such as "mps". Objects of these exist
 // and can be compared; only what uses one raises. Their types follow the last DeviceType, and never

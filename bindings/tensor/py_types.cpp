@@ -4,6 +4,7 @@
 
 #include "bindings/interpreter/errors.h"
 #include "bindings/tensor/device_names.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::python {
 namespace {
@@ -385,7 +386,7 @@ Device any_device(PyObject* object) {
   if (index == -1 && PyErr_Occurred() != nullptr) throw PythonError();
   MT_CHECK(index >= 0, RuntimeError, "Device index must not be negative");
   MT_CHECK(index <= 127, RuntimeError, "Device index must be at most 127, got ", index);
-  return Device(DeviceType::kNpu, static_cast<int>(index));
+  return Device(accelerator_type(), static_cast<int>(index));
 }
 
 }  // namespace

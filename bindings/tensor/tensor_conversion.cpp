@@ -232,12 +232,17 @@ PyObject* pin_memory(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
     static const CallArguments names("pin_memory", {"device"}, 1);
     PyObject* device = Py_None;
     names.read(args, nargs, kwnames, &device);
-    Tensor result = pinned(unwrap(self));
+    Tensor result = pinned(unwrap(self), accelerator_argument(device));
     return result.is_same(unwrap(self)) ? Py_NewRef(self) : wrap(std::move(result));
   });
 }
-PyObject* is_pinned(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
-  return guarded([&] { return PyBool_FromLong(mindtorch::is_pinned(unwrap(self))); });
+PyObject* is_pinned(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    static const CallArguments names("is_pinned", {"device"}, 1);
+    PyObject* device = Py_None;
+    names.read(args, nargs, kwnames, &device);
+    return PyBool_FromLong(mindtorch::is_pinned(unwrap(self), accelerator_argument(device)));
+  });
 }
 
 // Classes

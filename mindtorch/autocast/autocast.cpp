@@ -20,7 +20,7 @@ struct CachedCast {
 struct State {
   std::array<bool, kDeviceTypeCount> enabled{};
   std::array<DType, kDeviceTypeCount> dtypes{DType::kBFloat16, DType::kBFloat16, DType::kFloat16,
-                                             DType::kFloat16};
+                                             DType::kFloat16, DType::kFloat16};
   bool cache_enabled = true;
   int nesting = 0;
   std::unordered_map<const TensorImpl*, CachedCast> casts;

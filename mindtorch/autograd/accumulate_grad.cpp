@@ -48,7 +48,7 @@ Tensor clone_like(const Tensor& grad, const Tensor& variable) {
 }  // namespace
 
 AccumulateGrad::AccumulateGrad(Tensor variable) : Node(kRunFirst), variable_(std::move(variable)) {
-  outputs.emplace_back(TensorMeta(variable_));
+  add_output(variable_);
 }
 
 NodePtr AccumulateGrad::of(const Tensor& leaf) {
@@ -90,6 +90,11 @@ void AccumulateGrad::accumulate(const Tensor& variable, Tensor grad) {
   } else {
     meta.grad = add(meta.grad, grad);
   }
+}
+
+Tensor AccumulateGrad::gradient() const {
+  const std::lock_guard lock(mutex_);
+  return grad_of(variable_);
 }
 
 void AccumulateGrad::apply(Gradients& grads, Gradients& results) {

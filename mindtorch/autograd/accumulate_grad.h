@@ -16,6 +16,8 @@ class MT_API AccumulateGrad final : public Node {
   std::string name() const override { return "torch::autograd::AccumulateGrad"; }
   void apply(Gradients& grads, Gradients& results) override;
   const Tensor& variable() const { return variable_; }
+  // The leaf's, as it is now; other threads may be adding to it.
+  Tensor gradient() const;
   // The leaf's gradient becomes its sum with `grad`.
   static void accumulate(const Tensor& variable, Tensor grad);
 
@@ -23,7 +25,7 @@ class MT_API AccumulateGrad final : public Node {
   bool revived() noexcept override;
 
   Tensor variable_;
-  std::mutex mutex_;  // several threads may run backward to one leaf
+  mutable std::mutex mutex_;  // several threads may run backward to one leaf
 };
 
 }  // namespace mindtorch::autograd

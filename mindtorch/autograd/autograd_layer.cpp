@@ -10,7 +10,6 @@
 #include "mindtorch/dispatch/eager/eager.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/profiler/recorder.h"
-#include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -50,11 +49,7 @@ void check_written(const Op& op, Args args, bool records) {
 }
 
 // What every node remembers of the moment it was made.
-void note_call(Node& node, Device device) {
-  if (MT_UNLIKELY(!device.is_cpu() && !device.is_meta())) {
-    node.stream = runtime::current_stream(runtime::runtime_for(name(device.type), device.index));
-    node.has_stream = true;
-  }
+void note_call(Node& node) {
   if (MT_UNLIKELY(AnomalyMode::enabled()) && AnomalyMode::capture != nullptr) {
     node.call_site = AnomalyMode::capture();
   }
@@ -75,7 +70,7 @@ void record_pointwise(const Op& op, Args args, Outputs& outputs) {
   const NodePtr owned = NodePtr::adopt(node);
   dispatch::run_eager(op, args, call, outputs);
   const Tensor& result = outputs.tensors[0];
-  note_call(*node, result.device());
+  note_call(*node);
   if (in_place) {
     rebase_history(result, owned, static_cast<size_t>(written));
   } else {
@@ -97,7 +92,7 @@ void record_rule(const Op& op, Args args, Outputs& outputs) {
   if (outputs.tensors.empty() || (!in_place && outputs.tensors[0].is_same(args[0].tensor()))) {
     return;
   }
-  note_call(*node, outputs.tensors[0].device());
+  note_call(*node);
   if (in_place) {
     rebase_history(outputs.tensors[0], owned, 0);
   } else {
@@ -105,7 +100,7 @@ void record_rule(const Op& op, Args args, Outputs& outputs) {
       if (is_differentiable(output.dtype())) {
         add_output(output, owned);
       } else {
-        node->outputs.emplace_back(TensorMeta(output));
+        node->add_output(output);
       }
     }
   }
@@ -122,7 +117,7 @@ void record_view(const Op& op, Args args, Outputs& outputs) {
            "derivative for aten::", op.schema.full_name(), " is not implemented");
   const auto node = NodePtr::adopt(
       new AsStridedBackward(ViewGeometry(*self.impl()), gradient_edge(self), *view.impl()));
-  note_call(*node, view.device());
+  note_call(*node);
   add_output(view, node);
 }
 

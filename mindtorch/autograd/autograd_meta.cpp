@@ -94,7 +94,7 @@ void refresh_view(const Tensor& tensor) {
   if (impl.view_origin != ViewOrigin::kRecorded) refuse_view(tensor, true);
   auto node =
       NodePtr::adopt(new AsStridedBackward(ViewGeometry(*base.impl()), gradient_edge(base), impl));
-  node->outputs.emplace_back(TensorMeta(tensor));
+  node->add_output(tensor);
   impl.view_version = impl.storage->version();
   replace_history(tensor, std::move(node), 0);
 }
@@ -192,7 +192,7 @@ void set_grad_fn(const Tensor& tensor, NodePtr node, uint32_t output) {
 
 void add_output(const Tensor& result, const NodePtr& node) {
   const auto output = static_cast<uint32_t>(node->outputs.size());
-  node->outputs.emplace_back(TensorMeta(result));
+  node->add_output(result);
   set_grad_fn(result, node, output);
   result.impl()->view_version = result.impl()->storage->version();
 }
@@ -294,12 +294,12 @@ void check_inplace(const Tensor& self, bool records) {
 void rebase_history(const Tensor& self, NodePtr node, size_t self_input) {
   TensorImpl& impl = *self.impl();
   const auto output = static_cast<uint32_t>(node->outputs.size());
-  node->outputs.emplace_back(TensorMeta(self));
+  node->add_output(self);
   if (!impl.view_base) return replace_history(self, std::move(node), output);
   const Tensor base(impl.view_base);
   auto slices = NodePtr::adopt(
       new CopySlices(*base.impl(), gradient_edge(base), impl, std::move(node), self_input));
-  slices->outputs.emplace_back(TensorMeta(base));
+  slices->add_output(base);
   replace_history(base, std::move(slices), 0);
   // The view's own history is made anew when somebody asks for it.
   impl.view_version = impl.storage->version() - 1;
@@ -312,7 +312,7 @@ void reshape_history(const Tensor& self, ViewGeometry before, Edge edge) {
     return;
   }
   auto node = NodePtr::adopt(new AsStridedBackward(std::move(before), std::move(edge), impl));
-  node->outputs.emplace_back(TensorMeta(self));
+  node->add_output(self);
   replace_history(self, std::move(node), 0);
 }
 

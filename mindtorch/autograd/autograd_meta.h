@@ -93,7 +93,7 @@ MT_API void rebase_history(const Tensor& self, NodePtr node, size_t self_input);
 // `before`, and its gradient went to `edge`.
 void reshape_history(const Tensor& self, ViewGeometry before, Edge edge);
 
-// "torch.FloatTensor", "torch.npu.FloatTensor".
+// "torch.FloatTensor", and with the device's name where it is no CPU.
 MT_API std::string tensor_type_name(DType dtype, Device device);
 
 }  // namespace mindtorch::autograd

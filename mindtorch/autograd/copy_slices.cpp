@@ -97,7 +97,7 @@ void CopySlices::apply(Gradients& grads, Gradients& results) {
   results[0] = whole;
 }
 
-void CopySlices::release_saved() { node_->release_saved(); }
+void CopySlices::release_saved(runtime::Stream reader) { node_->release_saved(reader); }
 
 AsStridedBackward::AsStridedBackward(ViewGeometry base, Edge base_edge, const TensorImpl& view)
     : base_(std::move(base)), view_(view) {

@@ -30,7 +30,7 @@ class CopySlices final : public Node {
 
   std::string name() const override { return "torch::autograd::CopySlices"; }
   void apply(Gradients& grads, Gradients& results) override;
-  void release_saved() override;
+  void release_saved(runtime::Stream reader) override;
 
  private:
   Tensor slice_of(const Tensor& whole) const;  // where the view lies

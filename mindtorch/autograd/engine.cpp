@@ -8,6 +8,7 @@
 #include "mindtorch/dispatch/op_arguments.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/profiler/recorder.h"
+#include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -87,19 +88,19 @@ Tensor sum_to(const Tensor& grad, IntList sizes) {
 }
 
 // Makes a gradient look like the tensor it belongs to, or throws.
-void conform(Tensor& grad, const TensorMeta& meta, const Node& node, size_t index) {
-  if (MT_UNLIKELY(grad.sizes() != meta.sizes)) {
+void conform_on_stream(Tensor& grad, const TensorMeta& meta, const Node& node, size_t index) {
+  if (grad.sizes() != meta.sizes) {
     MT_CHECK(broadcasts_to(meta.sizes, grad.sizes()), RuntimeError, "Function ", node.name(),
              " returned an invalid gradient at index ", index, " - got ", to_string(grad.sizes()),
              " but expected shape compatible with ", to_string(meta.sizes));
     grad = sum_to(grad, meta.sizes);
   }
-  if (MT_UNLIKELY(grad.dtype() != meta.dtype)) {
+  if (grad.dtype() != meta.dtype) {
     // Real numbers that became complex: what came in beside them has no part in their gradient.
     if (is_complex(grad.dtype()) && !is_complex(meta.dtype)) grad = real(grad);
     grad = _to_copy(grad, meta.dtype);
   }
-  if (MT_UNLIKELY(grad.device() != meta.device)) {
+  if (grad.device() != meta.device) {
     MT_CHECK(grad.dim() == 0, RuntimeError, "Function ", node.name(),
              " returned an invalid gradient at index ", index, " - expected device ",
              meta.device.str(), " but got ", grad.device().str());
@@ -107,12 +108,23 @@ void conform(Tensor& grad, const TensorMeta& meta, const Node& node, size_t inde
   }
 }
 
+void conform(
+    Tensor& grad, const TensorMeta& meta, const Node& node, size_t index, runtime::Stream stream) {
+  if (MT_LIKELY(grad.sizes() == meta.sizes && grad.dtype() == meta.dtype &&
+                grad.device() == meta.device)) {
+    return;
+  }
+  const runtime::StreamGuard on(stream);
+  conform_on_stream(grad, meta, node, index);
+}
+
 // The sum of gradients that come from several ops; in the memory of the first where it is ours.
-void add_gradient(Tensor& sum, Tensor&& grad) {
+void add_gradient(Tensor& sum, Tensor&& grad, runtime::Stream stream) {
   if (!sum.defined()) {
     sum = std::move(grad);
     return;
   }
+  const runtime::StreamGuard on(stream);
   // Batched and sparse ones may share what they show with others.
   constexpr auto kSharing = static_cast<uint8_t>(dispatch::bit(dispatch::Layer::kBatching) |
                                                  dispatch::bit(dispatch::Layer::kSparse));
@@ -147,6 +159,34 @@ void apply_profiled(Node& node, Gradients& grads, Gradients& results) {
   node.apply(grads, results);
 }
 
+// Note [Streams in backward]
+// A node runs on the stream that its op ran on, a leaf adds to its gradient on the stream that was
+// current when the graph first reached it; nodes without a stream, and work on other devices than
+// the stream's, use the caller's current streams. Where a gradient goes from one stream to another,
+// the second waits for the first on the device, and the memory waits for the second. At the end the
+// caller's streams wait for all that took part: whatever ran where, backward is one call on the
+// current stream, as torch documents it. A graph that knows no stream but the current ones, which
+// is found out while its nodes are counted, does none of this.
+
+runtime::DeviceRuntime& runtime_of(Device device) {
+  return runtime::runtime_for(name(device.type), device.index);
+}
+
+// Where work on a device is queued under a StreamGuard with `stream`, which may be none. Called
+// without the guard, for work of the caller.
+runtime::Stream stream_on(runtime::DeviceRuntime& device, runtime::Stream stream) {
+  return stream && &stream.runtime() == &device ? stream : runtime::current_stream(device);
+}
+
+bool is_current(runtime::Stream stream) {
+  return stream.device() == runtime::current_device(stream.runtime().accelerator()) &&
+         stream == runtime::current_stream(stream.runtime());
+}
+
+bool is_on_accelerator(const Tensor& tensor) {
+  return tensor.defined() && tensor.device().is_accelerator();
+}
+
 class BackwardPass;
 thread_local BackwardPass* t_pass = nullptr;
 
@@ -165,6 +205,15 @@ class BackwardPass {
  private:
   void count_dependencies(std::span<const Edge> roots);
   void find_needed();
+  runtime::Stream stream_of(const Node& node) const {
+    return has_streams_ ? node.stream : runtime::Stream();
+  }
+  void hand_over(const Tensor& grad, runtime::Stream from, runtime::Stream to);
+  void keep_for_caller(const Tensor& grad, const Node& made_by) const;
+  void join_streams() const;
+  void run_first_hooks(Node& node, Gradients& grads);
+  void capture(const Node& node, const Gradients& grads);
+  void apply(Node& node, Gradients& grads, Gradients& results);
   void run_node(uint32_t place);
   void run_profiled(uint32_t place);
   void send(const Node& from, size_t index, Tensor&& grad);
@@ -181,11 +230,16 @@ class BackwardPass {
   std::vector<uint32_t> ready_;  // a heap: latest op first
   std::vector<Tensor> captured_;
   std::vector<std::function<void()>> callbacks_;
+  // Of a graph with other streams than the current ones:
+  bool has_streams_ = false;
+  std::vector<runtime::Stream> streams_;  // that took part
+  std::vector<Tensor> read_by_several_;   // so that nobody writes them: they have two owners
 };
 
 void BackwardPass::count_dependencies(std::span<const Edge> roots) {
   std::vector<uint32_t> open;
   bool is_new = false;
+  runtime::Stream known{};
   for (const Edge& root : roots) {
     if (!root) continue;
     const uint32_t place = table_.place_of(root.node.get(), is_new);
@@ -196,6 +250,9 @@ void BackwardPass::count_dependencies(std::span<const Edge> roots) {
     open.pop_back();
     order_.push_back(place);
     Node* const node = table_[place].node;
+    if (MT_UNLIKELY(node->stream != known)) {
+      if (node->stream) has_streams_ |= !is_current(known = node->stream);
+    }
     for (const Edge& edge : node->next) {
       if (!edge) continue;
       const uint32_t target = table_.place_of(edge.node.get(), is_new);
@@ -258,14 +315,51 @@ void BackwardPass::push_if_ready(uint32_t place) {
                  [&](uint32_t a, uint32_t b) { return runs_later(a, b); });
 }
 
+// `to` waits for what `from` has queued, the gradient among it. Order does not depend on there
+// being one: the node may make zeros.
+void BackwardPass::hand_over(const Tensor& grad, runtime::Stream from, runtime::Stream to) {
+  if (grad.defined() && !is_on_accelerator(grad)) return;
+  runtime::DeviceRuntime& device =
+      grad.defined() ? runtime_of(grad.device()) : (to ? to : from).runtime();
+  const runtime::Stream made = stream_on(device, from);
+  const runtime::Stream used = stream_on(device, to);
+  if (made == used) return;
+  used.wait_stream(made);
+  if (!grad.defined()) return;
+  grad.storage()->record_stream(used);
+  if (grad.impl()->use_count() > 1 || grad.storage()->use_count() > 1) {
+    read_by_several_.push_back(grad);
+  }
+}
+
+// The caller will use it on its own stream, and may free it there.
+void BackwardPass::keep_for_caller(const Tensor& grad, const Node& made_by) const {
+  if (!has_streams_ || !is_on_accelerator(grad)) return;
+  runtime::DeviceRuntime& device = runtime_of(grad.device());
+  const runtime::Stream caller = runtime::current_stream(device);
+  if (stream_on(device, made_by.stream) != caller) grad.storage()->record_stream(caller);
+}
+
+void BackwardPass::join_streams() const {
+  for (const runtime::Stream& stream : streams_) {
+    runtime::current_stream(stream.runtime()).wait_stream(stream);
+  }
+}
+
 void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
   const Edge& edge = from.next[index];
   const uint32_t place = table_.find(edge.node.get());
   NodeState& state = table_[place];
-  if (grad.defined() && (state.needed || state.is_input)) {
-    conform(grad, edge.node->outputs[edge.input], from, index);
-    if (state.grads.size() <= edge.input) state.grads.resize(edge.node->outputs.size());
-    add_gradient(state.grads[edge.input], std::move(grad));
+  if (state.needed || state.is_input) {
+    const Node& to = *edge.node;
+    if (grad.defined()) conform(grad, to.outputs[edge.input], from, index, stream_of(from));
+    if (MT_UNLIKELY(has_streams_) && from.stream != to.stream) {
+      hand_over(grad, from.stream, to.stream);
+    }
+    if (grad.defined()) {
+      if (state.grads.size() <= edge.input) state.grads.resize(to.outputs.size());
+      add_gradient(state.grads[edge.input], std::move(grad), stream_of(to));
+    }
   }
   --state.dependencies;
   push_if_ready(place);
@@ -279,53 +373,67 @@ void BackwardPass::check_nan(const Node& node, const Gradients& results) const {
   }
 }
 
+// Those of the tensor, whether the node itself runs or not.
+void BackwardPass::run_first_hooks(Node& node, Gradients& grads) {
+  const runtime::StreamGuard on(stream_of(node));
+  if (node.hooks) {
+    run_hooks(node.hooks->tensor, grads);
+    run_hooks(node.hooks->retain_grad, grads);
+  }
+  if (node.sequence != Node::kRunFirst) return;
+  const Tensor& leaf = static_cast<AccumulateGrad&>(node).variable();
+  if (const AutogradMeta* meta = find_meta(*leaf.impl())) run_hooks(meta->hooks, grads);
+}
+
+void BackwardPass::capture(const Node& node, const Gradients& grads) {
+  for (size_t i = 0; i < options_.inputs.size(); ++i) {
+    const Edge& input = options_.inputs[i];
+    if (input.node.get() != &node) continue;
+    captured_[i] = grads[input.input];
+    keep_for_caller(captured_[i], node);
+  }
+}
+
+void BackwardPass::apply(Node& node, Gradients& grads, Gradients& results) {
+  const runtime::StreamGuard on(stream_of(node));
+  if (node.hooks) run_hooks(node.hooks->pre, grads);
+  const bool keeps_grads = node.hooks && !node.hooks->post.empty();
+  Gradients seen;
+  if (keeps_grads) seen = grads;
+  try {
+    if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+      apply_profiled(node, grads, results);
+    } else {
+      node.apply(grads, results);
+    }
+    if (AnomalyMode::enabled() && AnomalyMode::checks_nan()) check_nan(node, results);
+  } catch (...) {
+    if (AnomalyMode::enabled() && AnomalyMode::report != nullptr) AnomalyMode::report(node);
+    throw;
+  }
+  if (keeps_grads) run_hooks(node.hooks->post, results, seen);
+  if (!options_.keep_graph) node.release_saved(stream_of(node));
+}
+
 void BackwardPass::run_node(uint32_t place) {
   Node* const node = table_[place].node;
   Gradients grads = std::move(table_[place].grads);
   grads.resize(std::max(grads.size(), node->outputs.size()));
-  const bool is_input = table_[place].is_input;
-  if (node->hooks) {
-    run_hooks(node->hooks->tensor, grads);
-    run_hooks(node->hooks->retain_grad, grads);
-  }
   const bool is_leaf = node->sequence == Node::kRunFirst;
-  if (is_leaf) {
-    const Tensor& leaf = static_cast<AccumulateGrad*>(node)->variable();
-    if (const AutogradMeta* meta = find_meta(*leaf.impl())) {
-      run_hooks(meta->hooks, grads);
-    }
+  if (MT_UNLIKELY(has_streams_) && node->stream &&
+      std::ranges::find(streams_, node->stream) == streams_.end()) {
+    streams_.push_back(node->stream);
   }
-  if (is_input && options_.capture) {
-    for (size_t i = 0; i < options_.inputs.size(); ++i) {
-      const Edge& input = options_.inputs[i];
-      if (input.node.get() == node) captured_[i] = grads[input.input];
-    }
+  if (node->hooks || is_leaf) run_first_hooks(*node, grads);
+  if (MT_UNLIKELY(has_streams_) && node->hooks && !node->hooks->retain_grad.empty()) {
+    for (const Tensor& grad : grads) keep_for_caller(grad, *node);
   }
+  if (table_[place].is_input && options_.capture) capture(*node, grads);
   Gradients results;
-  const bool runs = table_[place].needed;
-  if (runs) {
-    const runtime::StreamGuard on(node->has_stream ? node->stream : runtime::Stream());
-    if (node->hooks) {
-      run_hooks(node->hooks->pre, grads);
-    }
-    const bool keeps_grads = node->hooks && !node->hooks->post.empty();
-    Gradients seen;
-    if (keeps_grads) seen = grads;
-    try {
-      if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
-        apply_profiled(*node, grads, results);
-      } else {
-        node->apply(grads, results);
-      }
-      if (AnomalyMode::enabled() && AnomalyMode::checks_nan()) check_nan(*node, results);
-    } catch (...) {
-      if (AnomalyMode::enabled() && AnomalyMode::report != nullptr) AnomalyMode::report(*node);
-      throw;
-    }
-    if (keeps_grads) {
-      run_hooks(node->hooks->post, results, seen);
-    }
-    if (!options_.keep_graph) node->release_saved();
+  if (table_[place].needed) apply(*node, grads, results);
+  if (MT_UNLIKELY(has_streams_) && is_leaf) {
+    const auto& leaf = static_cast<const AccumulateGrad&>(*node);
+    keep_for_caller(leaf.gradient(), leaf);
   }
   // Freed before the next node allocates.
   grads.clear();
@@ -356,9 +464,11 @@ std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<T
   for (size_t i = 0; i < roots.size(); ++i) {
     if (!roots[i]) continue;
     held.push_back(roots[i].node);
+    const runtime::Stream stream = stream_of(*roots[i].node);
+    if (stream) hand_over(grads[i], {}, stream);
     NodeState& state = table_[table_.find(roots[i].node.get())];
     if (state.grads.size() <= roots[i].input) state.grads.resize(roots[i].node->outputs.size());
-    add_gradient(state.grads[roots[i].input], std::move(grads[i]));
+    add_gradient(state.grads[roots[i].input], std::move(grads[i]), stream);
   }
   for (size_t i = 0; i < held.size(); ++i) {
     const bool first = std::find(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(i),
@@ -376,6 +486,7 @@ std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<T
       run_node(place);
     }
   }
+  join_streams();
   for (size_t i = 0; i < callbacks_.size(); ++i) callbacks_[i]();
   return std::move(captured_);
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "mindtorch/autograd/engine.h"
+#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
 
 namespace mindtorch::autograd {
@@ -43,6 +44,14 @@ void Node::destroy(Node* node) noexcept {
 void* Node::operator new(size_t bytes) { return runtime::allocate_small(bytes); }
 void Node::operator delete(void* data, size_t bytes) noexcept {
   runtime::release_small(data, bytes);
+}
+
+void Node::note_stream(const Tensor& output) {
+  runtime::DeviceRuntime* device = output.storage()->device_runtime();
+  if (device == nullptr) {  // memory that somebody lent
+    device = &runtime::runtime_for(mindtorch::name(output.device().type), output.device().index);
+  }
+  stream = runtime::current_stream(*device);
 }
 
 std::string short_name(const Node& node) {

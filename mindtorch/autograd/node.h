@@ -82,11 +82,18 @@ class MT_API Node : public RefCounted {
   // From the gradients of the op's results, which it may take, those of its inputs: one for each of
   // `next`.
   virtual void apply(Gradients& grads, Gradients& results) = 0;
-  // Frees what was saved for backward. A second apply() throws.
-  virtual void release_saved() {}
+  // Frees what was saved for backward. A second apply() throws. `reader`: none, or the stream whose
+  // work reads it, which may be another than the memory's.
+  virtual void release_saved(runtime::Stream /*reader*/) {}
   // What was saved, by torch's names (_saved_self); for Python.
   virtual std::vector<std::pair<std::string, Tensor>> saved_tensors() { return {}; }
 
+  // The next result of the op, which has just run on this thread.
+  void add_output(const Tensor& tensor) {
+    outputs.emplace_back(TensorMeta(tensor));
+    const Device device = tensor.device();
+    if (MT_UNLIKELY(device.is_accelerator()) && !stream) note_stream(tensor);
+  }
   bool should_compute(size_t input) const { return static_cast<bool>(next[input]); }
   NodeHooks& make_hooks() {
     if (!hooks) hooks = std::make_unique<NodeHooks>();
@@ -96,8 +103,9 @@ class MT_API Node : public RefCounted {
   const uint64_t sequence;
   SmallVector<Edge, 3> next;
   SmallVector<TensorMeta, 1> outputs;  // of the op: what a gradient must look like
-  runtime::Stream stream{};            // that the op ran on
-  bool has_stream = false;
+  // Where the op's first result on an accelerator was made; none for ops without one. See Note
+  // [Streams in backward].
+  runtime::Stream stream{};
   std::unique_ptr<NodeHooks> hooks;
   // The Python object of this node, borrowed; bindings/ clears it.
   void* python_object = nullptr;
@@ -116,6 +124,7 @@ class MT_API Node : public RefCounted {
 
  private:
   static uint64_t next_sequence() noexcept;
+  void note_stream(const Tensor& output);
 };
 
 // "Add" of AddBackward0, for messages.

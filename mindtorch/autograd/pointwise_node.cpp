@@ -252,9 +252,9 @@ void PointwiseNode::apply(Gradients& grads, Gradients& results) {
   }
 }
 
-void PointwiseNode::release_saved() {
+void PointwiseNode::release_saved(runtime::Stream reader) {
   released_ = true;
-  for (SavedTensor& saved : saved_) saved.reset();
+  for (SavedTensor& saved : saved_) saved.reset(reader);
 }
 
 std::vector<std::pair<std::string, Tensor>> PointwiseNode::saved_tensors() {

@@ -140,11 +140,11 @@ void RuleNode::apply(Gradients& grads, Gradients& results) {
   for (Tensor& result : results) conjugate_if_complex(result);
 }
 
-void RuleNode::release_saved() {
+void RuleNode::release_saved(runtime::Stream reader) {
   // A rule that saved nothing may run again.
   if (saved_.empty()) return;
   released_ = true;
-  for (SavedTensor& saved : saved_) saved.reset();
+  for (SavedTensor& saved : saved_) saved.reset(reader);
 }
 
 NotImplementedNode::NotImplementedNode(const ops::Op& op, ops::Args args) : op_(op) {

@@ -16,7 +16,7 @@ class RuleNode final : public Node {
 
   std::string name() const override;
   void apply(Gradients& grads, Gradients& results) override;
-  void release_saved() override;
+  void release_saved(runtime::Stream reader) override;
   std::vector<std::pair<std::string, Tensor>> saved_tensors() override;
 
  private:

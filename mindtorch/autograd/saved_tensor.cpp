@@ -1,6 +1,7 @@
 #include "mindtorch/autograd/saved_tensor.h"
 
 #include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::autograd {
 SavedTensorHooksStack& saved_tensor_hooks() {
@@ -38,7 +39,16 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) {
   data_ = is_output ? detached(tensor) : tensor;
 }
 
-void SavedTensor::reset() {
+void SavedTensor::keep_for(runtime::Stream reader) const {
+  if (!data_.defined() || name(data_.device().type) != reader.runtime().accelerator().kind() ||
+      data_.device().index != reader.device()) {
+    return;
+  }
+  data_.storage()->record_stream(reader);
+}
+
+void SavedTensor::reset(runtime::Stream reader) {
+  if (MT_UNLIKELY(static_cast<bool>(reader))) keep_for(reader);
   data_ = Tensor();
   grad_fn_ = nullptr;
   packed_.reset();

@@ -37,7 +37,9 @@ class MT_API SavedTensor {
   SavedTensor& operator=(SavedTensor&&) = default;
 
   bool defined() const { return data_.defined() || packed_ != nullptr; }
-  void reset();
+  // Work queued on `reader` uses the memory, also once it is freed.
+  void keep_for(runtime::Stream reader) const;
+  void reset(runtime::Stream reader);
   // With its history: `owner` is the node that saved it.
   Tensor unpack(Node& owner) const;
 

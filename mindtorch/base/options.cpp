@@ -12,25 +12,9 @@
 namespace mindtorch {
 namespace {
 
-constexpr const Option* kAll[] = {
-    &options::kNpu,
-    &options::kNpuAllocConf,
-    &options::kCudaAllocConf,
-    &options::kTorchNpuAllocConf,
-    &options::kTorchAllocConf,
-    &options::kNpuPlanCache,
-    &options::kNpuPipelineGraphs,
-    &options::kNpuPatterns,
-    &options::kAclLaunchBlocking,
-    &options::kAscendLaunchBlocking,
-    &options::kAscendHomePath,
-    &options::kAscendToolkitHome,
-    &options::kSimLibraryDir,
-    &options::kNumThreads,
-    &options::kOmpNumThreads,
-    &options::kCpuCacheMb,
-    &options::kCpuCapability,
-    &options::kCpuJit,
+constexpr const Option* kCommon[] = {
+    &options::kNumThreads,    &options::kOmpNumThreads, &options::kCpuCacheMb,
+    &options::kCpuCapability, &options::kCpuJit,        &options::kTorchAllocConf,
 };
 
 std::string lower(std::string text) {
@@ -80,7 +64,7 @@ std::optional<uint64_t> NumberOption::find() const {
   return value;
 }
 
-std::span<const Option* const> all_options() { return kAll; }
+std::span<const Option* const> common_options() { return kCommon; }
 
 std::string option_problem(const Option& option) {
   const std::optional<std::string> value = option.raw();
@@ -104,8 +88,8 @@ std::string option_problem(const Option& option) {
   return "";
 }
 
-void warn_about_options() {
-  for (const Option* option : kAll) {
+void warn_about_options(std::span<const Option* const> options) {
+  for (const Option* option : options) {
     if (const std::string problem = option_problem(*option); !problem.empty()) warn(problem);
   }
 }

@@ -7,8 +7,8 @@
 
 #include "mindtorch/base/macros.h"
 
-// Every environment variable this library reads. The simulator, a library of its own, has its
-// settings in simulator/ascend/core/settings.cpp.
+// The environment variables this library reads, but for those of one kind of device, which its row
+// lists (driver/device_row.h). The simulator has settings of its own.
 namespace mindtorch {
 
 enum class OptionType : uint8_t {
@@ -76,40 +76,9 @@ struct TextOption : Option {
 
 namespace options {
 
-inline constexpr TextOption kNpu{
-    "MINDTORCH_NPU", "auto",
-    "Where NPUs come from: `auto` (CANN, or no NPU), `cann`, `sim` (simulated ones), `off`."};
-inline constexpr TextOption kNpuAllocConf{
-    "MINDTORCH_NPU_ALLOC_CONF", "",
-    "Settings of the device allocator, as `key:value,key:value`; see `docs/memory.md`."};
-inline constexpr TextOption kCudaAllocConf{
-    "PYTORCH_CUDA_ALLOC_CONF", "", "Read as `MINDTORCH_NPU_ALLOC_CONF` where that is not set."};
-inline constexpr TextOption kTorchNpuAllocConf{"PYTORCH_NPU_ALLOC_CONF", "",
-                                               "Read where none of the above is set."};
-inline constexpr TextOption kTorchAllocConf{"PYTORCH_ALLOC_CONF", "",
-                                            "Read where none of the above is set."};
-inline constexpr NumberOption kNpuPlanCache{
-    "MINDTORCH_NPU_PLAN_CACHE",
-    4096,
-    {0, uint64_t{1} << 32},
-    "Planned ACLNN calls kept per stream; 0 plans every call anew."};
-inline constexpr FlagOption kNpuPipelineGraphs{
-    "MINDTORCH_NPU_PIPELINE_GRAPHS", true,
-    "Capture traces of pipelines that repeat as graphs of the device."};
-inline constexpr FlagOption kNpuPatterns{
-    "MINDTORCH_NPU_PATTERNS", true,
-    "Run patterns of recorded ops as CANN's fused ops; see `docs/pipeline.md`."};
-inline constexpr FlagOption kAclLaunchBlocking{
-    "ACL_LAUNCH_BLOCKING", false, "Wait after every op, so that errors show where they happen."};
-inline constexpr FlagOption kAscendLaunchBlocking{
-    "ASCEND_LAUNCH_BLOCKING", false, "Read as `ACL_LAUNCH_BLOCKING` where that is not set."};
-inline constexpr TextOption kAscendHomePath{
-    "ASCEND_HOME_PATH", "", "Where CANN is installed; its `lib64` is searched for the libraries."};
-inline constexpr TextOption kAscendToolkitHome{"ASCEND_TOOLKIT_HOME", "",
-                                               "Searched after `ASCEND_HOME_PATH`."};
-inline constexpr TextOption kSimLibraryDir{
-    "MINDTORCH_SIM_LIBRARY_DIR", "",
-    "The folder of the simulator's libraries, if they are not beside this library."};
+inline constexpr TextOption kTorchAllocConf{
+    "PYTORCH_ALLOC_CONF", "",
+    "Settings of the allocator of a device, where the device's own variables are not set."};
 inline constexpr NumberOption kNumThreads{
     "MINDTORCH_NUM_THREADS", "the available cores", {1, 4096}, "Threads that CPU ops use."};
 inline constexpr NumberOption kOmpNumThreads{
@@ -130,13 +99,13 @@ inline constexpr FlagOption kCpuJit{"MINDTORCH_CPU_JIT", true,
 
 }  // namespace options
 
-// All of them, in the order of the documentation.
-MT_API std::span<const Option* const> all_options();
+// Those above, in the order of the documentation; runtime::all_options() adds those of devices.
+MT_API std::span<const Option* const> common_options();
 // A message about an invalid value of the variable; empty: it is valid. Texts are checked where
 // they are used.
 MT_API std::string option_problem(const Option& option);
 // Gives every such problem to warn().
-MT_API void warn_about_options();
+MT_API void warn_about_options(std::span<const Option* const> options);
 MT_API const char* type_name(OptionType type);
 MT_API std::string default_text(const Option& option);
 

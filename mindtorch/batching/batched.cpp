@@ -21,6 +21,9 @@ class NoBytes final : public PendingWork {
   void materialize(StorageImpl&) override {
     MT_THROW(RuntimeError, "Cannot access data pointer of Tensor that doesn't have storage");
   }
+  void record_stream(StorageImpl&, runtime::Stream stream) override {
+    batched.value.storage()->record_stream(stream);
+  }
   void forget(StorageImpl&) noexcept override { delete this; }
 
   Batched batched;

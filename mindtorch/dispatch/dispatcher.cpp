@@ -78,14 +78,16 @@ void install_hooks() {
   PlanGraphs::install_hooks();
 }
 
-void install_layer(Layer layer, LayerFn function) {
+LayerFn install_layer(Layer layer, LayerFn function) {
   MT_CHECK(layer != Layer::kBackend, RuntimeError, "the backend layer is not replaceable");
-  g_layers[static_cast<int>(layer)].store(function, std::memory_order_release);
+  const LayerFn before =
+      g_layers[static_cast<int>(layer)].exchange(function, std::memory_order_acq_rel);
   if (function != nullptr) {
     g_installed.fetch_or(bit(layer), std::memory_order_release);
   } else {
     g_installed.fetch_and(static_cast<uint8_t>(~bit(layer)), std::memory_order_release);
   }
+  return before;
 }
 
 void call(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {

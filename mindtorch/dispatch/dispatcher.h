@@ -10,8 +10,8 @@ namespace mindtorch::dispatch {
 // A layer sees each op once. It may call dispatch::call_below(layer, ...) to go on inwards.
 using LayerFn = void (*)(const ops::Op& op, ops::Args args, ops::Outputs& outputs);
 
-// Installs a layer, once, from library.cpp or a test; null removes it.
-MT_API void install_layer(Layer layer, LayerFn function);
+// Installs a layer, once, from library.cpp or a test; null removes it. Gives what was there.
+MT_API LayerFn install_layer(Layer layer, LayerFn function);
 
 // Connects deferred execution with the layers below, which call it back. Once, from library.cpp.
 MT_API void install_hooks();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "mindtorch/driver/device_row.h"
+
 namespace mindtorch::driver {
 
 DriverError::DriverError(std::string function, int64_t code, std::string vendor_text)
@@ -10,5 +12,7 @@ DriverError::DriverError(std::string function, int64_t code, std::string vendor_
       function_(std::move(function)),
       code_(code),
       vendor_text_(std::move(vendor_text)) {}
+
+const char* DeviceDriver::kind() const noexcept { return row().name; }
 
 }  // namespace mindtorch::driver

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/macros.h"
@@ -18,6 +20,7 @@
 //    that has shut down already.
 namespace mindtorch::driver {
 
+struct DeviceRow;  // device_row.h
 struct StreamTag;
 struct EventTag;
 using StreamHandle = StreamTag*;
@@ -47,6 +50,8 @@ struct DeviceProperties {
   // A lower number is a higher priority; equal when the device knows only one.
   int least_priority = 0;
   int greatest_priority = 0;
+  // Optional: what only some kinds of devices have, by torch's names ("warp_size").
+  std::vector<std::pair<std::string, int64_t>> more{};
 };
 
 struct MemoryInfo {
@@ -60,6 +65,7 @@ enum class EventFlags : uint8_t {
   kNone = 0,
   kTiming = 1,        // elapsed_ms() may be asked
   kBlockingWait = 2,  // wait_event() sleeps instead of spinning
+  kShared = 4,        // ProcessSharing::share_event() may be asked
 };
 constexpr EventFlags operator|(EventFlags a, EventFlags b) {
   return static_cast<EventFlags>(static_cast<uint8_t>(a) | static_cast<uint8_t>(b));
@@ -109,19 +115,47 @@ class MT_API GraphCapture {
   virtual void destroy(GraphHandle graph) noexcept = 0;
 };
 
+// What can be done with a captured graph besides replaying it.
+class MT_API GraphEditing {
+ public:
+  virtual ~GraphEditing() = default;
+  // From now on `graph` does what `newer` does, which is much quicker than to make a graph anew.
+  // False: the two differ in more than addresses and numbers; `graph` stays what it is.
+  virtual bool update(int device, GraphHandle graph, GraphHandle newer) = 0;
+  // The vendor's object, for those who know its library. It belongs to the graph.
+  virtual void* raw(int device, GraphHandle graph) = 0;
+};
+
+// Memory and events that other processes of the machine use, too. What they are sent are the bytes
+// that share_...() gives.
+class MT_API ProcessSharing {
+ public:
+  virtual ~ProcessSharing() = default;
+  virtual std::string share_memory(int device, void* data) = 0;  // of allocate()
+  // The memory may be used until it is closed, which the owner must not release before.
+  virtual void* open_memory(int device, const std::string& shared) = 0;
+  virtual void close_memory(int device, void* data) noexcept = 0;
+  virtual std::string share_event(int device, EventHandle event) = 0;  // made with kShared
+  virtual EventHandle open_event(int device, const std::string& shared) = 0;
+};
+
 class MT_API DeviceDriver {
  public:
   virtual ~DeviceDriver() = default;
 
   // Identity.
-  virtual const char* kind() const noexcept = 0;  // "npu", "cuda": the torch.device type
-  virtual int device_count() noexcept = 0;        // a broken driver means 0
+  virtual const DeviceRow& row() const noexcept = 0;  // lives as long as the driver
+  const char* kind() const noexcept;                  // its name
+  virtual int device_count() noexcept = 0;            // a broken driver means 0
   // Why device_count() is 0, for people; empty when it is not.
   virtual std::string unavailable_reason() noexcept { return {}; }
   virtual DeviceProperties properties(int device) = 0;
   virtual MemoryInfo memory_info(int device) = 0;
   virtual void bind_thread(int device) = 0;  // makes `device` current for this thread
   virtual void wait_device(int device) = 0;  // until all streams of the device are idle
+
+  // Optional, for devices whose row says that they can be told: the same bits for the same call.
+  virtual void set_deterministic(bool) {}
 
   // Memory. Null means out of memory; work queued on any stream may still use what is released
   // only if the caller has ordered it.
@@ -142,19 +176,21 @@ class MT_API DeviceDriver {
   virtual bool query_stream(int device, StreamHandle stream) = 0;  // true: idle
   virtual void wait_stream(int device, StreamHandle stream) = 0;
 
-  // Events.
+  // Events, always named with the device they were made on.
   virtual EventHandle create_event(int device, EventFlags flags) = 0;
-  virtual void destroy_event(EventHandle event) noexcept = 0;
+  virtual void destroy_event(int device, EventHandle event) noexcept = 0;
   virtual void record_event(EventHandle event, int device, StreamHandle stream) = 0;
   virtual void block_stream(int device, StreamHandle stream, EventHandle event) = 0;
-  virtual bool query_event(EventHandle event) = 0;  // true: reached
-  virtual void wait_event(EventHandle event) = 0;
-  virtual float elapsed_ms(EventHandle start, EventHandle end) = 0;
+  virtual bool query_event(int device, EventHandle event) = 0;  // true: reached
+  virtual void wait_event(int device, EventHandle event) = 0;
+  virtual float elapsed_ms(int device, EventHandle start, EventHandle end) = 0;
 
-  // Extras; null where the device has none.
+  // Extras; null where the device has none. Who needs one and finds none says so to the program.
   virtual VirtualMemory* virtual_memory() noexcept { return nullptr; }
   virtual PeerAccess* peer_access() noexcept { return nullptr; }
   virtual GraphCapture* graph_capture() noexcept { return nullptr; }
+  virtual GraphEditing* graph_editing() noexcept { return nullptr; }
+  virtual ProcessSharing* process_sharing() noexcept { return nullptr; }
 };
 
 }  // namespace mindtorch::driver

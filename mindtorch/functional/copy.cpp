@@ -26,10 +26,6 @@ Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
   return clone(self, memory_format);
 }
 
-bool is_on_accelerator(const Tensor& self) {
-  return !self.device().is_cpu() && !self.device().is_meta();
-}
-
 Tensor to_copy(const Tensor& self,
                std::optional<DType> dtype,
                std::optional<Device> device,
@@ -47,8 +43,8 @@ Tensor to_copy(const Tensor& self,
                             ? strides_like(self.sizes(), self.strides())
                             : strides_for(self.sizes(), format);
   // Only into pinned memory can a device write while the program goes on.
-  const bool pin = non_blocking && new_device.is_cpu() && is_on_accelerator(self);
-  const Tensor result = pin ? empty_pinned(self.sizes(), strides, new_dtype)
+  const bool pin = non_blocking && new_device.is_host() && self.device().is_accelerator();
+  const Tensor result = pin ? empty_pinned(self.sizes(), strides, new_dtype, self.device().type)
                             : empty_strided(self.sizes(), strides, new_dtype, new_device);
   return copy_(result, self, non_blocking);
 }

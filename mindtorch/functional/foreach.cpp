@@ -101,7 +101,7 @@ class EachCall {
 
   // addcmul(..., scalars): a tensor with a number for each.
   void take_numbers(const Tensor& tensor) {
-    MT_CHECK(tensor.device().is_cpu(), RuntimeError, "Expected scalars to be on CPU, got ",
+    MT_CHECK(tensor.device().is_host(), RuntimeError, "Expected scalars to be on CPU, got ",
              tensor.device().str(), " instead.");
     MT_CHECK(tensor.is_contiguous(), RuntimeError, "Expected scalars to be contiguous.");
     MT_CHECK(tensor.dim() == 1, RuntimeError,
@@ -201,7 +201,7 @@ class ListCall {
       return self.device() == device_ && (!in_place_ || self.dtype() == first_->result);
     }
     const bool is_single = operand.dim() == 0;
-    if (operand.device() != device_ && !(is_single && operand.device().is_cpu())) return false;
+    if (operand.device() != device_ && !(is_single && operand.device().is_host())) return false;
     if (!in_place_ || operand.is_same(self)) return true;
     return !self.shares_storage(operand) && (is_single || operand.sizes() == self.sizes());
   }

@@ -55,7 +55,7 @@ std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
   }
   for (Tensor& index : resolved) {
     if (!index.defined()) continue;
-    MT_CHECK(index.device() == self.device() || index.device().is_cpu(), RuntimeError,
+    MT_CHECK(index.device() == self.device() || index.device().is_host(), RuntimeError,
              "indices should be either on cpu or on the same device as the indexed tensor (",
              self.device().str(), ")");
     index = contiguous(expand(_to_copy(index, std::nullopt, self.device()), shape));
@@ -69,7 +69,7 @@ Tensor index(const Tensor& self, TensorList indices) {
 
 // The mask of x[mask] = number, in which no element is counted; undefined for other indices.
 Tensor find_fill_mask(const Tensor& self, TensorList indices, const Tensor& values) {
-  if (values.numel() != 1 || !values.device().is_cpu()) return Tensor();
+  if (values.numel() != 1 || !values.device().is_host()) return Tensor();
   Tensor mask;
   int64_t dims = 0;
   for (const Tensor& index : indices) {

@@ -46,7 +46,8 @@ Tensor bilinear(const Tensor& input1,
   const Tensor first = reshape(input1, {-1, input1.size(-1)});
   const Tensor second = reshape(input2, {-1, input2.size(-1)});
   // (N, outputs, in2), then a row times a row
-  Tensor products = mindtorch::matmul(first, reshape(transpose(weight, 0, 1), {weight.size(1), -1}));
+  Tensor products =
+      mindtorch::matmul(first, reshape(transpose(weight, 0, 1), {weight.size(1), -1}));
   products = view(products, {-1, outputs, weight.size(2)});
   Shape sizes = input1.sizes();
   sizes.back() = outputs;

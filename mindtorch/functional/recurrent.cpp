@@ -66,7 +66,7 @@ std::pair<Tensor, States> run_layer(Kind kind,
   const Tensor& h = start.hidden;
   if (kind == Kind::kLstm) {
     if (fused) {
-      auto [output, hidden, cells, gates, all_cells] =
+      auto [output, hidden, cells, all_hidden, gates, all_cells] =
           _lstm_layer(input, h, start.cells, w.w_ih, w.w_hh, w.b_ih, w.b_hh, w.w_hr, reverse,
                       batch_sizes, keep);
       return {output, {hidden, cells}};
@@ -191,7 +191,7 @@ std::pair<Tensor, States> run_packed(const Network& network,
                                      const States& start) {
   MT_CHECK(batch_sizes.dtype() == DType::kInt64, RuntimeError,
            "expected scalar type Long but found ", legacy_name(batch_sizes.dtype()));
-  MT_CHECK(batch_sizes.device().is_cpu(), RuntimeError,
+  MT_CHECK(batch_sizes.device().is_host(), RuntimeError,
            "batch_sizes should always be on CPU. Instances of PackedSequence should never be "
            "created manually. They should be instantiated by functions like pack_sequence and "
            "pack_padded_sequences in nn.utils.rnn. "

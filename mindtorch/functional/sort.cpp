@@ -61,7 +61,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
     MT_CHECK(input->dtype() != DType::kBool, RuntimeError,
              "Unsupported input type encountered for isin(): Bool");
   }
-  const Device device = elements.device().is_cpu() ? test_elements.device() : elements.device();
+  const Device device = elements.device().is_host() ? test_elements.device() : elements.device();
   const Tensor wanted = _to_copy(elements, dtype, device);
   if (test_elements.numel() == 0) {
     return full(wanted.sizes(), invert, DType::kBool, wanted.device());

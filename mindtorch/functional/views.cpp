@@ -192,7 +192,7 @@ std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t d
 }
 
 std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where, int64_t dim) {
-  MT_CHECK(where.device().is_cpu(), RuntimeError,
+  MT_CHECK(where.device().is_host(), RuntimeError,
            "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on ",
            where.device().str());
   MT_CHECK(where.dtype() == DType::kInt64, RuntimeError,

@@ -1,14 +1,21 @@
 #pragma once
 
-// Ops that another shared library brings along: the header that such a library includes, and the
-// function that loads it.
+// Ops, or a device, that another shared library brings along: the header that such a library
+// includes, and the function that loads it.
 //
 //   MINDTORCH_LIBRARY(gated, ops) {
 //     ops.define<swiglu>("swiglu(Tensor self, Tensor gate) -> Tensor").variants(kInplaceAndOut);
 //   }
+//
+//   MINDTORCH_DEVICE(toy, device) {
+//     device.driver = std::make_unique<ToyDriver>();
+//     device.ops.kernel<mm>(device.type, "mm").takes(bit(DType::kFloat32));
+//   }
 
+#include <memory>
 #include <string>
 
+#include "mindtorch/driver/driver.h"
 #include "mindtorch/ops/functions/declare.h"
 #include "mindtorch/ops/registry.h"
 
@@ -20,9 +27,17 @@ struct OpLibrary {
   Registry ops;
 };
 
-// Loads a shared library and defines its ops; the same one again where it is loaded already. Throws
-// where the file cannot be opened, defines no ops, or its definitions are refused: then nothing is
-// defined. What is loaded stays until the process ends. Safe to call while other threads run ops.
+// A device of a library: how it is reached, and what it has for mindtorch's ops.
+struct DeviceLibrary {
+  const DeviceType type;
+  Registry& ops;
+  std::unique_ptr<driver::DeviceDriver> driver{};
+};
+
+// Loads a shared library and defines its ops and its device; the same one again where it is loaded
+// already. Throws where the file cannot be opened, brings neither, or what it defines is refused:
+// then nothing is defined. What is loaded stays until the process ends. Safe to call while other
+// threads run ops.
 MT_API const OpLibrary& load_library(const std::string& path);
 
 }  // namespace mindtorch::ops
@@ -35,3 +50,11 @@ MT_API const OpLibrary& load_library(const std::string& path);
     mindtorch_define_ops_of_##library_name(library.ops);                                    \
   }                                                                                         \
   static void mindtorch_define_ops_of_##library_name(::mindtorch::ops::Registry& registry)
+
+// Begins the function that describes a library's device; once in each library.
+#define MINDTORCH_DEVICE(device_name, device)                                                 \
+  static void mindtorch_define_device_##device_name(::mindtorch::ops::DeviceLibrary& device); \
+  extern "C" MT_API void mindtorch_define_device(::mindtorch::ops::DeviceLibrary& device) {   \
+    mindtorch_define_device_##device_name(device);                                            \
+  }                                                                                           \
+  static void mindtorch_define_device_##device_name(::mindtorch::ops::DeviceLibrary& device)

@@ -69,10 +69,14 @@ FunctionTable& storage() {
   return table;
 }
 
+// What is known of function 0, once all are declared: calls read this alone.
+std::atomic<const FunctionInfo*> g_infos{nullptr};
+
 FunctionTable& table() {
   // In a step of its own: declarations register the derivatives.
   static FunctionTable& declared = []() -> FunctionTable& {
     storage().declare();
+    g_infos.store(&storage().at(Pointwise{}), std::memory_order_release);
     return storage();
   }();
   return declared;
@@ -95,8 +99,11 @@ Expr leaf(ExprBuilder& builder, ExprNode::Kind kind, int index) {
 
 }  // namespace
 
-const FunctionInfo& function_info(Pointwise function) { return table().at(function); }
-DTypeSet function_dtypes(Pointwise function) { return table().at(function).dtypes; }
+const FunctionInfo& function_info(Pointwise function) {
+  const FunctionInfo* const infos = g_infos.load(std::memory_order_acquire);
+  return MT_LIKELY(infos != nullptr) ? infos[static_cast<int>(function)] : table().at(function);
+}
+DTypeSet function_dtypes(Pointwise function) { return function_info(function).dtypes; }
 Pointwise register_function(FunctionInfo info) {
   MT_CHECK(info.arity >= 1 && info.arity <= kMaxOperands && !info.value.empty() &&
                (info.dtypes & ~kFloatTypes) == 0,

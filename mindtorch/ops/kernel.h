@@ -13,10 +13,13 @@
 
 namespace mindtorch::ops {
 
+struct Op;
+
 // Where a kernel or a fused program runs.
 struct Launch {
   Device device;
   runtime::Stream stream{};  // of an accelerator: the one to queue the work on
+  const Op* op = nullptr;    // whose kernel it is, for functions that serve many; null: of no op
 };
 
 // Fills outputs that are allocated as the shape rule said. Infers nothing, allocates workspace
@@ -38,6 +41,10 @@ struct Kernel {
   DTypeSet takes = kAnyType;
   DTypeSet takes_beside = kAnyType;
   AuxiliaryFn auxiliary = nullptr;  // null: it keeps nothing
+  // What it would take on another chip than the one that is here (Registry::use_chip), and that
+  // chip's name.
+  DTypeSet not_on_chip = 0;
+  const char* chip = nullptr;
   // What torch calls the kernel where it refuses a dtype on its CPU; null: as the op.
   const char* torch_name = nullptr;
   Location location{};
@@ -47,6 +54,7 @@ struct Kernel {
 
 // Runs any pointwise op of a device; `out` has the broadcast shape and any dtype and strides.
 using PointwiseFn = void (*)(Launch&, const PointwiseCall&, const Tensor& out);
+using PointwiseCheck = void (*)(const PointwiseCall&);
 
 namespace detail {
 

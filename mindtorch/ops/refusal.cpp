@@ -1,6 +1,7 @@
 #include "mindtorch/ops/refusal.h"
 
 #include "mindtorch/ops/functions.h"
+#include "mindtorch/ops/registry.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -26,9 +27,11 @@ std::string taken(DTypeSet dtypes) {
 void refuse(std::string_view op,
             Device device,
             std::optional<DType> dtype,
-            std::string_view reason) {
-  MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", device.str(),
-           dtype ? " for torch." : "", dtype ? name(*dtype) : "", ": ", reason);
+            std::string_view reason,
+            std::string_view chip) {
+  MT_THROW(NotImplementedError, "Could not run '", op, "' on device ", resolve(device).str(),
+           chip.empty() ? "" : ", ", chip, dtype ? " for torch." : "", dtype ? name(*dtype) : "",
+           ": ", reason);
 }
 
 void refuse_kernel(const Op& op, Device device, const Tensor* typed) {
@@ -42,9 +45,13 @@ void refuse_dtype(const Op& op, Device device, DType dtype) {
   if (device.is_cpu()) {
     refuse_as_torch(kernel.torch_name != nullptr ? kernel.torch_name : op.schema.name, dtype);
   }
-  const bool anywhere = !contains(kernel.takes_beside, dtype);
-  refuse(op.schema.full_name(), device, dtype,
-         taken(anywhere ? kernel.takes_beside : kernel.takes));
+  refuse(op.schema.full_name(), device, dtype, taken(kernel.takes),
+         contains(kernel.not_on_chip, dtype) ? kernel.chip : "");
+}
+
+void check_device_dtype(const Op& op, Device device, DType dtype) {
+  const DTypeSet held = registry().device_dtypes(device.type);
+  if (!contains(held, dtype)) refuse(op.schema.full_name(), device, dtype, taken(held));
 }
 
 void refuse_dtype(Pointwise function, DType dtype) {

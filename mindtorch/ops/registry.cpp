@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mindtorch/ops/single_call.h"
+
 namespace mindtorch::ops {
 
 Definition Registry::define(std::string_view schema, Location location) {
@@ -36,6 +38,14 @@ Op& Registry::add(Op op) {
   return stored;
 }
 
+void Registry::fusion_engine(DeviceType device, const FusionEngine* engine, Location location) {
+  const auto at = static_cast<int>(device);
+  fusion_[at] = engine;
+  if (engine != nullptr && pointwise_[at] == nullptr) {
+    pointwise_engine(device, &run_as_group, &check_as_group, location);
+  }
+}
+
 const Op* Registry::find(std::string_view full_name) const {
   const auto found = by_name_.find(full_name);
   return found == by_name_.end() ? nullptr : found->second;
@@ -66,33 +76,60 @@ KernelStatement Registry::add_kernel(DeviceType device,
                                      Location location,
                                      ImplFn impl,
                                      DynamicFn dynamic) {
-  Op& op = mutable_at(name);
+  const Op& op = at(name);
   check_signature(op.schema, inputs, location);
   MT_CHECK(op.kind != OpKind::kKernel || op.schema.returns.size() == outputs, RuntimeError,
            "kernel at ", location.file, ":", location.line, " does not have the outputs of ",
            op.schema.str());
+  return raw_kernel(device, name, impl, dynamic, location);
+}
+
+KernelStatement Registry::raw_kernel(
+    DeviceType device, std::string_view name, ImplFn impl, DynamicFn dynamic, Location location) {
+  Op& op = mutable_at(name);
   Kernel& kernel = op.kernels[static_cast<int>(device)];
   MT_CHECK(!kernel, RuntimeError, "op ", name, " has two kernels for ", mindtorch::name(device));
   kernel.impl = impl;
   kernel.dynamic = dynamic;
   kernel.location = location;
-  KernelStatement statement(op, kernel);
+  KernelStatement statement(*this, op, kernel, device);
   statement.takes(kAllTypes);
   return statement;
 }
 
 KernelStatement& KernelStatement::takes(DTypeSet dtypes, DTypeSet beside) {
-  kernel_.takes = dtypes;
-  kernel_.takes_beside = dtypes | beside | kAllTypes;
+  const DTypeSet of_device = registry_.device_dtypes(device_);
+  kernel_.takes = dtypes & of_device;
+  kernel_.takes_beside = (dtypes | beside | kAllTypes) & of_device;
   return *this;
 }
 
-void KernelStatement::set_auxiliary(AuxiliaryFn function, Signature signature, Location location) {
-  Registry::check_signature(op_.schema, signature, location);
+KernelStatement& KernelStatement::without(std::string_view chip, DTypeSet dtypes) {
+  registry_.chip_rules_.push_back({device_, std::string(chip), &kernel_, dtypes});
+  return *this;
+}
+
+void Registry::use_chip(DeviceType device, std::string_view chip) {
+  const char* const kept = names_.emplace_back(chip).c_str();
+  for (const ChipRule& rule : chip_rules_) {
+    if (rule.device != device || !chip.starts_with(rule.chip)) continue;
+    Kernel& kernel = *rule.kernel;
+    kernel.chip = kept;
+    kernel.not_on_chip |= rule.dtypes & (kernel.takes | kernel.takes_beside);
+    kernel.takes &= ~rule.dtypes;
+    kernel.takes_beside &= ~rule.dtypes;
+  }
+}
+
+KernelStatement& KernelStatement::keeps(AuxiliaryFn describe) {
   MT_CHECK(op_.auxiliary != 0, RuntimeError, "op ", op_.schema.full_name(),
-           " has no auxiliary results, but a kernel describes them at ", location.file, ":",
-           location.line);
-  kernel_.auxiliary = function;
+           " has no auxiliary results, but a kernel describes them");
+  kernel_.auxiliary = describe;
+  return *this;
+}
+
+void KernelStatement::check_signature(Signature signature, Location location) const {
+  Registry::check_signature(op_.schema, signature, location);
 }
 
 void Registry::backward(std::string_view name,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string_view>
 #include <unordered_map>
@@ -22,11 +23,14 @@ class Registry;
 // States what a kernel takes and keeps: registry.kernel<f>(device, op).takes(kFloatTypes).
 class MT_API KernelStatement {
  public:
-  explicit KernelStatement(const Op& op, Kernel& kernel) : op_(op), kernel_(kernel) {}
+  KernelStatement(Registry& registry, const Op& op, Kernel& kernel, DeviceType device)
+      : registry_(registry), op_(op), kernel_(kernel), device_(device) {}
 
   // The dtypes it computes with, where they are not the common ones, and those that only its other
   // tensors and its results have. The common ones may be anywhere but in the first place.
   KernelStatement& takes(DTypeSet dtypes, DTypeSet beside = 0);
+  // The dtypes that it does not take on chips whose names begin so.
+  KernelStatement& without(std::string_view chip, DTypeSet dtypes);
   // Torch's name for it, where the CPU refuses a dtype: "histogram_cpu".
   KernelStatement& named(const char* torch_name) {
     kernel_.torch_name = torch_name;
@@ -36,12 +40,16 @@ class MT_API KernelStatement {
   // arguments.
   template <auto Rule>
   KernelStatement& keeps(Location location = Location::here());
+  // The same in its boxed form.
+  KernelStatement& keeps(AuxiliaryFn describe);
 
  private:
-  void set_auxiliary(AuxiliaryFn function, Signature signature, Location location);
+  void check_signature(Signature signature, Location location) const;
 
+  Registry& registry_;
   const Op& op_;
   Kernel& kernel_;
+  DeviceType device_;
 };
 
 // Fills in one definition: ops.define<rule>("schema").variants(...).doc(...).
@@ -95,7 +103,7 @@ class MT_API Definition {
   // dim, dims or size of the samples: under vmap they move by one.
   Definition& names_dims();
   // An expression that runs the op on a device, where the example of doc() does not; of the names
-  // in python/mindtorch_v2/npu/_doctor_cases.py.
+  // that the doctor knows.
   Definition& device_example(std::string_view expression);
   // --- traits that the planner reads ---
   Definition& checks_values();
@@ -122,6 +130,7 @@ class MT_API Definition {
 // runs once for each op: it is marked cold, so that it and its callers are compiled for size.
 class MT_API Registry {
  public:
+  Registry() { std::ranges::fill(dtypes_, kAnyType); }
   // The rule's return type says what kind of op it is: TensorSpec or SpecList, ViewSpec,
   // PointwiseCall, or void for ops that change their first argument.
   template <auto Rule>
@@ -139,6 +148,21 @@ class MT_API Registry {
   [[gnu::cold]] KernelStatement dynamic_kernel(DeviceType device,
                                                std::string_view op,
                                                Location location = Location::here());
+  // A kernel in its boxed form: one of the two functions, for many ops.
+  KernelStatement raw_kernel(DeviceType device,
+                             std::string_view op,
+                             ImplFn impl,
+                             DynamicFn dynamic = nullptr,
+                             Location location = Location::here());
+  // The dtypes that tensors of a device may have at all: no kernel that is registered afterwards
+  // takes others.
+  void device_dtypes(DeviceType device, DTypeSet dtypes) {
+    dtypes_[static_cast<int>(device)] = dtypes;
+  }
+  // Says which chip the devices of a type are, as soon as that is known and before there are
+  // tensors on them: kernels give up what they do not take on it.
+  void use_chip(DeviceType device, std::string_view chip);
+  DTypeSet device_dtypes(DeviceType device) const { return dtypes_[static_cast<int>(device)]; }
   template <auto Function>
   [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
   // `signature`: the schema's parameters as the rule takes them.
@@ -146,19 +170,28 @@ class MT_API Registry {
                 const autograd::BackwardRule& rule,
                 Signature signature,
                 Location location);
+  // `check`: throws where the engine has no such function for the dtype, as the engine itself does;
+  // null: it has them all.
   void pointwise_engine(DeviceType device,
                         PointwiseFn engine,
+                        PointwiseCheck check = nullptr,
                         Location location = Location::here()) {
     pointwise_[static_cast<int>(device)] = engine;
+    pointwise_checks_[static_cast<int>(device)] = check;
     pointwise_locations_[static_cast<int>(device)] = location;
   }
   PointwiseFn pointwise_engine(DeviceType device) const {
     return pointwise_[static_cast<int>(device)];
   }
-  void fusion_engine(DeviceType device, FusionEngine engine) {
-    fusion_[static_cast<int>(device)] = engine;
+  PointwiseCheck pointwise_check(DeviceType device) const {
+    return pointwise_checks_[static_cast<int>(device)];
   }
-  const FusionEngine& fusion_engine(DeviceType device) const {
+  // A device without a pointwise engine has this as such: run_as_group().
+  void fusion_engine(DeviceType device,
+                     const FusionEngine* engine,
+                     Location location = Location::here());
+  // Null: the device runs ops one by one.
+  const FusionEngine* fusion_engine(DeviceType device) const {
     return fusion_[static_cast<int>(device)];
   }
   Location pointwise_location(DeviceType device) const {
@@ -195,8 +228,18 @@ class MT_API Registry {
   std::unordered_map<std::string_view, Op*> by_name_;
   std::deque<std::string> names_;
   PointwiseFn pointwise_[kDeviceTypeCount] = {};
+  PointwiseCheck pointwise_checks_[kDeviceTypeCount] = {};
   Location pointwise_locations_[kDeviceTypeCount];
-  FusionEngine fusion_[kDeviceTypeCount];
+  const FusionEngine* fusion_[kDeviceTypeCount] = {};
+  DTypeSet dtypes_[kDeviceTypeCount];
+
+  struct ChipRule {
+    DeviceType device;
+    std::string chip;
+    Kernel* kernel;
+    DTypeSet dtypes;
+  };
+  std::vector<ChipRule> chip_rules_;
 };
 
 template <auto Rule>
@@ -231,16 +274,14 @@ Definition Registry::define(std::string_view schema, Location location) {
 
 template <auto Rule>
 KernelStatement& KernelStatement::keeps(Location location) {
-  set_auxiliary(
-      [](Args args, SpecList& specs) {
-        if constexpr (std::is_same_v<decltype(call_boxed<Rule>(args)), TensorSpec>) {
-          specs.push_back(call_boxed<Rule>(args));
-        } else {
-          for (TensorSpec& spec : call_boxed<Rule>(args)) specs.push_back(std::move(spec));
-        }
-      },
-      signature(Rule), location);
-  return *this;
+  check_signature(signature(Rule), location);
+  return keeps([](Args args, SpecList& specs) {
+    if constexpr (std::is_same_v<decltype(call_boxed<Rule>(args)), TensorSpec>) {
+      specs.push_back(call_boxed<Rule>(args));
+    } else {
+      for (TensorSpec& spec : call_boxed<Rule>(args)) specs.push_back(std::move(spec));
+    }
+  });
 }
 
 template <auto Function>

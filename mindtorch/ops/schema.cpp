@@ -36,7 +36,7 @@ constexpr TypeName kTypeNames[] = {
 constexpr std::string_view kReturnNames[] = {"Tensor", "Tensor[]", "Scalar", "int",
                                              "bool",   "float",    "()"};
 
-[[noreturn]] void refuse(std::string_view schema, const SchemaText::Item& item) {
+[[noreturn]] void refuse_type(std::string_view schema, const SchemaText::Item& item) {
   MT_THROW(RuntimeError, "schema '", schema, "': expected a type at position ", item.end);
 }
 
@@ -52,7 +52,7 @@ Param read_param(std::string_view schema, SchemaText::Item item) {
     type.pop_back();
     found = std::ranges::find(kTypeNames, type, &TypeName::text);
   }
-  if (found == std::end(kTypeNames)) refuse(schema, item);
+  if (found == std::end(kTypeNames)) refuse_type(schema, item);
   if (type == "Scalar[]") param.list_size = -1;
   param.type = found->type;
   param.name = std::move(item.name);
@@ -63,7 +63,7 @@ Param read_param(std::string_view schema, SchemaText::Item item) {
 
 Return read_return(std::string_view schema, SchemaText::Item item) {
   const auto* const found = std::ranges::find(kReturnNames, item.type + item.tail);
-  if (found == std::end(kReturnNames)) refuse(schema, item);
+  if (found == std::end(kReturnNames)) refuse_type(schema, item);
   return {std::move(item.name), static_cast<ReturnType>(found - std::begin(kReturnNames))};
 }
 

@@ -99,7 +99,7 @@ TensorSpec infer_pointwise(const PointwiseCall& call) {
   for (int i = 1; i < count; ++i) {
     const Tensor& operand = *call.operands[i];
     // A 0-dim CPU tensor may join operands of another device.
-    if (spec.device.is_cpu()) spec.device = operand.device();
+    if (spec.device.is_host()) spec.device = operand.device();
     all_contiguous = all_contiguous && is_contiguous_there(call, i);
     if (operand.sizes() == spec.sizes) continue;
     same_shape = false;

@@ -1,10 +1,11 @@
 #include "mindtorch/runtime/accelerator.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/warning.h"
+#include "mindtorch/driver/device_row.h"
+#include "mindtorch/runtime/math_mode.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -37,10 +38,16 @@ Registry& registry() {
   return registry;
 }
 
+Registry& filled_registry() {
+  static std::once_flag installed;
+  std::call_once(installed, &install_drivers);
+  return registry();
+}
+
 }  // namespace
 
 Accelerator::Accelerator(driver::DeviceDriver& driver)
-    : driver_(driver), slot_(next_accelerator_slot()), pinned_(driver) {
+    : driver_(driver), kind_(driver.kind()), slot_(next_accelerator_slot()), pinned_(driver) {
   watch_forks();
 }
 
@@ -70,7 +77,7 @@ bool Accelerator::reach_peer(int device, int peer) {
 
 const AllocConf& Accelerator::alloc_conf() {
   std::call_once(conf_read_, [this] {
-    conf_ = AllocConf::parse(AllocConf::environment_text(), &warn);
+    conf_ = AllocConf::parse(AllocConf::environment_text(driver_.row()), &warn);
     pinned_.configure({conf_.pinned_max_cached_size, conf_.pinned_max_round_threshold,
                        conf_.pinned_reserve_segment_size});
   });
@@ -103,6 +110,7 @@ DeviceRuntime& Accelerator::runtime(int device) {
   auto& slot = runtimes_[static_cast<size_t>(device)];
   if (DeviceRuntime* made = slot.load(std::memory_order_acquire)) return *made;
   auto made = std::make_unique<DeviceRuntime>(*this, device);
+  MathMode::instance().apply(*this);
   used_in_.store(fork_generation(), std::memory_order_relaxed);
   slot.store(made.get(), std::memory_order_release);
   return *made.release();
@@ -118,9 +126,8 @@ PinnedPool& Accelerator::pinned() {
 }
 
 void Accelerator::refuse_fork() const {
-  std::string name = kind();
-  for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
-  MT_THROW(RuntimeError, "Cannot re-initialize ", name, " in forked subprocess. To use ", name,
+  const char* const title = driver_.row().title;
+  MT_THROW(RuntimeError, "Cannot re-initialize ", title, " in forked subprocess. To use ", title,
            " with multiprocessing, you must use the 'spawn' start method");
 }
 
@@ -137,9 +144,26 @@ Accelerator& register_driver(std::unique_ptr<driver::DeviceDriver> driver) {
 }
 
 Accelerator* find_accelerator(std::string_view kind) noexcept {
-  static std::once_flag installed;
-  std::call_once(installed, &install_drivers);
-  return registry().find(kind);
+  return filled_registry().find(kind);
+}
+
+std::vector<Accelerator*> accelerators() {
+  std::vector<Accelerator*> all;
+  const Registry::Entry* entry = filled_registry().first.load(std::memory_order_acquire);
+  for (; entry != nullptr; entry = entry->next) all.push_back(entry->accelerator);
+  std::ranges::reverse(all);
+  return all;
+}
+
+std::vector<const Option*> all_options() {
+  std::vector<const Option*> all;
+  for (const Accelerator* accelerator : accelerators()) {
+    const auto variables = accelerator->driver().row().variables;
+    all.insert(all.end(), variables.begin(), variables.end());
+  }
+  const auto common = common_options();
+  all.insert(all.end(), common.begin(), common.end());
+  return all;
 }
 
 Accelerator& accelerator(std::string_view kind) {

@@ -7,8 +7,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/options.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/alloc_conf.h"
 #include "mindtorch/runtime/device_runtime.h"
@@ -31,7 +33,7 @@ class MT_API Accelerator {
   Accelerator& operator=(const Accelerator&) = delete;
 
   driver::DeviceDriver& driver() const noexcept { return driver_; }
-  const char* kind() const noexcept { return driver_.kind(); }
+  const char* kind() const noexcept { return kind_; }
   int device_count() const noexcept;
 
   // Throws RuntimeError if there is no such device, or if a parent process used the driver.
@@ -66,6 +68,7 @@ class MT_API Accelerator {
   [[noreturn]] void refuse_fork() const;
 
   driver::DeviceDriver& driver_;
+  const char* const kind_;
   const uint32_t slot_;
   std::atomic<uint32_t> used_in_{kUnused};  // the fork generation of first use
   std::mutex mutex_;                        // making runtimes
@@ -84,6 +87,9 @@ void install_drivers();
 MT_API Accelerator& register_driver(std::unique_ptr<driver::DeviceDriver> driver);
 MT_API Accelerator* find_accelerator(std::string_view kind) noexcept;  // null: not registered
 MT_API Accelerator& accelerator(std::string_view kind);                // throws RuntimeError
+MT_API std::vector<Accelerator*> accelerators();                       // in order of registration
+// Every environment variable: those of each of these devices, then those of the library.
+MT_API std::vector<const Option*> all_options();
 MT_API DeviceRuntime& runtime_for(std::string_view kind, int device);
 
 }  // namespace mindtorch::runtime

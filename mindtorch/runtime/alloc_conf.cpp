@@ -7,6 +7,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/options.h"
+#include "mindtorch/driver/device_row.h"
 
 namespace mindtorch::runtime {
 namespace {
@@ -118,7 +119,7 @@ std::optional<Value> set_outgrown_age(std::string_view text, AllocConf& conf) {
   return Value(*value);
 }
 
-// What torch or torch_npu know and what changes nothing here: checked, then only reported.
+// What torch and its extensions know and what changes nothing here: checked, then only reported.
 std::optional<Value> accept_bool(std::string_view text, AllocConf&) {
   const auto value = parse_bool(text);
   return value ? std::optional<Value>(*value) : std::nullopt;
@@ -174,14 +175,10 @@ constexpr Key kKeys[] = {
     {"pinned_reserve_segment_size_mb", &set_megabytes<&AllocConf::pinned_reserve_segment_size>,
      kMegabytes},
     {"backend", &accept_backend, "native"},
-    {"release_lock_on_cudamalloc", &accept_bool, kBool},
-    {"release_lock_on_hipmalloc", &accept_bool, kBool},
-    {"release_lock_on_npumalloc", &accept_bool, kBool},
-    {"throw_on_cudamalloc_oom", &accept_bool, kBool},
-    {"throw_on_npumalloc_oom", &accept_bool, kBool},
+    {"release_lock_on_*malloc", &accept_bool, kBool},
+    {"throw_on_*malloc_oom", &accept_bool, kBool},
     {"graph_capture_record_stream_reuse", &accept_bool, kBool},
-    {"pinned_use_cuda_host_register", &accept_bool, kBool},
-    {"pinned_use_hip_host_register", &accept_bool, kBool},
+    {"pinned_use_*_host_register", &accept_bool, kBool},
     {"pinned_mem_register", &accept_bool, kBool},
     {"pinned_num_register_threads", &accept_threads, "a power of two up to 128"},
     {"pinned_use_background_threads", &accept_bool, kBool},
@@ -216,12 +213,23 @@ void keep_setting(AllocConf& conf, std::string_view name, Value value) {
   conf.settings.emplace_back(name, std::move(value));
 }
 
+// A star stands for a kind of device or its library.
+bool is_name(std::string_view text, std::string_view name) {
+  const size_t star = name.find('*');
+  if (star == name.npos) return text == name;
+  const std::string_view before = name.substr(0, star);
+  const std::string_view after = name.substr(star + 1);
+  return text.size() > before.size() + after.size() && text.starts_with(before) &&
+         text.ends_with(after);
+}
+
 // Returns what is wrong with the item; empty: nothing.
 std::string apply(std::string_view item, AllocConf& conf) {
   const size_t separator = item.find_first_of(":=");
   if (separator == item.npos) return "expected key:value";
   const std::string_view name = item.substr(0, separator);
-  const auto* const key = std::ranges::find(kKeys, name, &Key::name);
+  const auto* const key =
+      std::ranges::find_if(kKeys, [&](const Key& each) { return is_name(name, each.name); });
   if (key == std::end(kKeys)) return detail::concat("unknown key \"", name, "\"");
   std::optional<Value> value = key->set(item.substr(separator + 1), conf);
   if (!value) return detail::concat(name, " must be ", key->expected);
@@ -250,16 +258,15 @@ AllocConf AllocConf::parse(std::string_view text,
   return conf;
 }
 
-std::string AllocConf::environment_text() {
-  for (const TextOption* option : {&options::kNpuAllocConf, &options::kCudaAllocConf,
-                                   &options::kTorchNpuAllocConf, &options::kTorchAllocConf}) {
-    std::string result = option->get();
-    if (result.empty()) continue;
-    // Names and values are ASCII; what is not may be no text at all.
-    std::ranges::replace_if(result, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
-    return result;
+std::string AllocConf::environment_text(const driver::DeviceRow& row) {
+  std::string result;
+  for (const TextOption* option : row.alloc_conf) {
+    if (result.empty()) result = option->get();
   }
-  return "";
+  if (result.empty()) result = options::kTorchAllocConf.get();
+  // Names and values are ASCII; what is not may be no text at all.
+  std::ranges::replace_if(result, [](char c) { return static_cast<signed char>(c) < 0; }, '?');
+  return result;
 }
 
 size_t AllocConf::round(size_t bytes) const noexcept {

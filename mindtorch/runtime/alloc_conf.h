@@ -15,6 +15,10 @@
 #include "mindtorch/base/macros.h"
 #include "mindtorch/base/thread_safety.h"
 
+namespace mindtorch::driver {
+struct DeviceRow;
+}
+
 namespace mindtorch::runtime {
 
 // Settings of the device allocators, from the environment or from a text in torch's format:
@@ -45,9 +49,9 @@ struct MT_API AllocConf {
   // Unknown keys and bad values go to `warn` and are left out.
   static AllocConf parse(std::string_view text,
                          const std::function<void(const std::string&)>& warn);
-  // The text of the first environment variable that is set and not empty:
-  // MINDTORCH_NPU_ALLOC_CONF, PYTORCH_CUDA_ALLOC_CONF, PYTORCH_NPU_ALLOC_CONF, PYTORCH_ALLOC_CONF.
-  static std::string environment_text();
+  // The text of the first environment variable that is set and not empty: of the device's own, then
+  // PYTORCH_ALLOC_CONF.
+  static std::string environment_text(const driver::DeviceRow& row);
 
   // What a request takes: a multiple of 512 bytes, coarser with roundup_power2_divisions.
   size_t round(size_t bytes) const noexcept;

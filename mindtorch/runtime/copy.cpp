@@ -1,10 +1,9 @@
 #include "mindtorch/runtime/copy.h"
 
-#include <cctype>
 #include <cstring>
-#include <string>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/device_timeline.h"
@@ -41,9 +40,8 @@ void queue_pageable_copy(Stream stream, void* to, const void* from, size_t bytes
 
 void refuse_pageable_in_capture(Stream stream) {
   if (!stream.is_capturing()) return;
-  std::string kind = stream.runtime().accelerator().kind();
-  for (char& letter : kind) letter = static_cast<char>(std::toupper(letter));
-  MT_THROW(RuntimeError, "Cannot copy between CPU and ", kind, " tensors during ", kind,
+  const char* const title = stream.runtime().driver().row().title;
+  MT_THROW(RuntimeError, "Cannot copy between CPU and ", title, " tensors during ", title,
            " graph capture unless the CPU tensor is pinned. Please use tensor.pin_memory() or "
            "allocate the tensor with pin_memory=True.");
 }
@@ -115,7 +113,8 @@ void copy_between_devices(DeviceRuntime& to_device,
     return;
   }
   Accelerator& accelerator = from_device.accelerator();
-  const bool direct = accelerator.reach_peer(from_device.device(), to_device.device()) &&
+  const bool direct = &to_device.accelerator() == &accelerator &&
+                      accelerator.reach_peer(from_device.device(), to_device.device()) &&
                       accelerator.reach_peer(to_device.device(), from_device.device());
   if (!direct) {
     const Allocation staged = accelerator.pinned().allocate(bytes);

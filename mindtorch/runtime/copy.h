@@ -25,9 +25,9 @@ MT_API void copy_to_device(
 MT_API void copy_to_host(
     DeviceRuntime& device, void* to, const void* from, size_t bytes, bool non_blocking = false);
 
-// From device to device of one kind, or within one; does not wait on the host. Between two devices
-// the copy runs after what both current streams have queued, and both go on after it; devices that
-// cannot reach each other copy through pinned memory, and the host waits.
+// From device to device, or within one; does not wait on the host. Between two devices the copy
+// runs after what both current streams have queued, and both go on after it; devices of two kinds
+// and those that cannot reach each other copy through pinned memory, and the host waits.
 MT_API void copy_between_devices(
     DeviceRuntime& to_device, void* to, DeviceRuntime& from_device, const void* from, size_t bytes);
 

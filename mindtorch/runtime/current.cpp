@@ -76,8 +76,7 @@ Stream current_stream(DeviceRuntime& runtime) noexcept {
 
 void set_current_stream(Stream stream) {
   DeviceRuntime& runtime = stream.runtime();
-  const bool is_default = stream == runtime.default_stream();
-  if (is_default && t_values.streams.get(runtime.slot()) == nullptr) return;
+  if (stream == current_stream(runtime)) return;  // what is deferred goes on
   hooks().before_sync(SyncPoint::kSwitchStream);
   if (can_set()) t_values.streams.set(runtime.slot(), &stream.state());
 }

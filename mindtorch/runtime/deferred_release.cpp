@@ -104,7 +104,7 @@ void DeferredRelease::poll(bool all) noexcept {
     lock.unlock();
     bool reached = false;
     try {
-      reached = driver_.query_event(batch.event);
+      reached = driver_.query_event(device_, batch.event);
     } catch (...) {
       async_errors_.keep(stream_, std::current_exception());
     }

@@ -55,6 +55,12 @@ Stream DeviceRuntime::capture_stream() {
   return Stream(streams_.reserved());
 }
 
+void DeviceRuntime::forget_prepared() {
+  for (StreamState* const stream : streams_.all()) {
+    if (BackendStreamData* const data = stream->backend_data()) data->forget_prepared();
+  }
+}
+
 Stream DeviceRuntime::external_stream(driver::StreamHandle handle) {
   check_usable();
   return Stream(streams_.external(handle));

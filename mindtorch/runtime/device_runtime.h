@@ -31,7 +31,7 @@ class MT_API DeviceRuntime {
   Accelerator& accelerator() const noexcept { return accelerator_; }
   driver::DeviceDriver& driver() const noexcept { return driver_; }
   int device() const noexcept { return device_; }
-  std::string name() const;  // "npu:0"
+  std::string name() const;  // as Device::str()
 
   EventPool& events() noexcept { return events_; }
   AsyncErrors& async_errors() noexcept { return async_errors_; }
@@ -58,6 +58,8 @@ class MT_API DeviceRuntime {
 
   // Throws RuntimeError in a child of the process that made this.
   void check_usable() const;
+  // BackendStreamData::forget_prepared() of every stream.
+  void forget_prepared();
   bool forked() const noexcept;
 
   // Where a thread keeps its current stream.

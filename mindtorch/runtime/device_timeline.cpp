@@ -64,7 +64,7 @@ struct Timeline {
       const EventHandle event = take();
       const int64_t before = profiler::now_ns();
       driver().record_event(event, stream.device(), stream.handle());
-      driver().wait_event(event);
+      driver().wait_event(stream.device(), event);
       const int64_t after = profiler::now_ns();
       if (after - before >= shortest) {
         give(event);
@@ -78,14 +78,14 @@ struct Timeline {
   }
 
   int64_t elapsed_ns(EventHandle from, EventHandle to) {
-    return static_cast<int64_t>(double{driver().elapsed_ms(from, to)} * 1e6);
+    return static_cast<int64_t>(double{driver().elapsed_ms(runtime->device(), from, to)} * 1e6);
   }
 
   // Dates the oldest launch; waits for it.
   void finish_oldest() MT_REQUIRES(mutex) {
     TimedLaunch launch = std::move(pending.front());
     pending.pop_front();
-    driver().wait_event(launch.end);
+    driver().wait_event(runtime->device(), launch.end);
     launch.event.start_ns = anchor_ns + elapsed_ns(anchor, launch.start);
     launch.event.end_ns = launch.event.start_ns + elapsed_ns(launch.start, launch.end);
     give(launch.start);
@@ -100,7 +100,7 @@ struct Timeline {
     }
     pending.clear();
     for (const EventHandle event : all) {
-      if (event != nullptr) driver().destroy_event(event);
+      if (event != nullptr) driver().destroy_event(runtime->device(), event);
     }
     is_closed = true;
   }

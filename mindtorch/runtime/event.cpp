@@ -32,7 +32,7 @@ void Event::reset() noexcept {
   if (pooled()) {
     stream_.runtime().events().give(handle);
   } else {
-    stream_.runtime().driver().destroy_event(handle);
+    stream_.runtime().driver().destroy_event(stream_.device(), handle);
   }
 }
 
@@ -60,7 +60,7 @@ void Event::record(Stream stream) {
     if (pooled()) {
       on.events().give(made);
     } else {
-      on.driver().destroy_event(made);
+      on.driver().destroy_event(on.device(), made);
     }
     throw;
   }
@@ -81,7 +81,7 @@ void Event::block(Stream stream) const {
 bool Event::query() const {
   if (handle_ == nullptr) return true;
   stream_.runtime().check_usable();
-  return stream_.runtime().driver().query_event(handle_);
+  return stream_.runtime().driver().query_event(stream_.device(), handle_);
 }
 
 void Event::synchronize() const {
@@ -91,10 +91,32 @@ void Event::synchronize() const {
   hooks().before_sync(SyncPoint::kWaitEvent);
   {
     const HostWait waiting;
-    on.driver().wait_event(handle_);
+    on.driver().wait_event(on.device(), handle_);
   }
   stream_.deferred().poll();
   on.async_errors().raise(stream_.handle());
+}
+
+void Event::check_can_share(Accelerator& accelerator) {
+  MT_CHECK(accelerator.driver().process_sharing() != nullptr, RuntimeError, accelerator.kind(),
+           " devices cannot share events with other processes");
+}
+
+std::string Event::share() const {
+  MT_CHECK(has(flags_, EventFlags::kShared) && handle_ != nullptr, RuntimeError,
+           "Only an event that was created with interprocess=True and recorded can be shared.");
+  DeviceRuntime& on = stream_.runtime();
+  on.check_usable();
+  check_can_share(on.accelerator());
+  return on.driver().process_sharing()->share_event(on.device(), handle_);
+}
+
+Event Event::open(DeviceRuntime& runtime, const std::string& shared, EventFlags flags) {
+  check_can_share(runtime.accelerator());
+  Event event(flags | EventFlags::kShared);
+  event.handle_ = runtime.driver().process_sharing()->open_event(runtime.device(), shared);
+  event.stream_ = runtime.default_stream();
+  return event;
 }
 
 double Event::elapsed_time(const Event& end) const {
@@ -107,7 +129,7 @@ double Event::elapsed_time(const Event& end) const {
            " does not match other's device ", end.stream_.runtime().name(), ".");
   MT_CHECK(query() && end.query(), RuntimeError,
            "Both events must be completed before calculating elapsed time.");
-  return on.driver().elapsed_ms(handle_, end.handle_);
+  return on.driver().elapsed_ms(on.device(), handle_, end.handle_);
 }
 
 }  // namespace mindtorch::runtime

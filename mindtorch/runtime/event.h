@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "mindtorch/base/macros.h"
 #include "mindtorch/driver/driver.h"
 #include "mindtorch/runtime/stream.h"
@@ -31,6 +33,14 @@ class MT_API Event {
   // Milliseconds from this mark to that of `end`. ValueError if either has no timing or was never
   // recorded; RuntimeError if either is not reached yet.
   double elapsed_time(const Event& end) const;
+
+  // What another process makes the same event of, once it was recorded here. RuntimeError where the
+  // device cannot share events, and for one without EventFlags::kShared.
+  std::string share() const;
+  // One that another process has shared.
+  static Event open(DeviceRuntime& runtime, const std::string& shared, EventFlags flags);
+  // Throws RuntimeError where the devices cannot.
+  static void check_can_share(Accelerator& accelerator);
 
   EventFlags flags() const noexcept { return flags_; }
   bool recorded() const noexcept { return handle_ != nullptr; }

@@ -3,7 +3,7 @@
 namespace mindtorch::runtime {
 
 EventPool::~EventPool() {
-  for (driver::EventHandle event : idle_) driver_.destroy_event(event);
+  for (driver::EventHandle event : idle_) driver_.destroy_event(device_, event);
 }
 
 driver::EventHandle EventPool::take() {
@@ -23,7 +23,7 @@ void EventPool::give(driver::EventHandle event) noexcept {
     std::lock_guard lock(mutex_);
     idle_.push_back(event);
   } catch (...) {  // no memory to remember it
-    driver_.destroy_event(event);
+    driver_.destroy_event(device_, event);
   }
 }
 

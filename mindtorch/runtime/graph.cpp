@@ -116,6 +116,26 @@ void Graph::replay(Stream stream) {
   last_replay_ = stream;
 }
 
+driver::GraphEditing& Graph::editing(const char* what) const {
+  MT_CHECK(handle_ != nullptr, RuntimeError, "The graph has no successful capture.");
+  runtime_->check_usable();
+  driver::GraphEditing* const found = runtime_->driver().graph_editing();
+  MT_CHECK(found != nullptr, RuntimeError, runtime_->name(), " cannot ", what);
+  return *found;
+}
+
+bool Graph::update(const Graph& newer) {
+  driver::GraphEditing& found = editing("change a captured graph");
+  MT_CHECK(newer.handle_ != nullptr && newer.runtime_ == runtime_, RuntimeError,
+           "A graph can be changed to one that was captured on the same device, ",
+           runtime_->name());
+  return found.update(runtime_->device(), handle_, newer.handle_);
+}
+
+void* Graph::raw() const {
+  return editing("show a captured graph").raw(runtime_->device(), handle_);
+}
+
 void Graph::reset() noexcept {
   if (runtime_ == nullptr || runtime_->forked()) return;
   if (capturing_) {

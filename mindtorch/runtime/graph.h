@@ -28,6 +28,11 @@ class MT_API Graph {
   void end();
   // Queues all of it on `stream`; the host does not wait.
   void replay(Stream stream);
+  // Makes this graph do what `newer`, of the same device, does, in place. False: the device needs a
+  // new graph for that. RuntimeError where the device cannot change graphs at all.
+  [[nodiscard]] bool update(const Graph& newer);
+  // The vendor's object behind the graph. RuntimeError where the device shows none.
+  void* raw() const;
   // Forgets the work, once what was queued of it is done, and gives the pool up.
   void reset() noexcept;
 
@@ -36,6 +41,7 @@ class MT_API Graph {
   Stream last_replay() const noexcept { return last_replay_; }  // null: none so far
 
  private:
+  driver::GraphEditing& editing(const char* what) const;
   void give_pool_up() noexcept;
 
   Stream capturing_;  // null: no capture goes on

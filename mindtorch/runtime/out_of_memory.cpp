@@ -1,7 +1,6 @@
 #include "mindtorch/runtime/out_of_memory.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/snapshot.h"
 
 namespace mindtorch::runtime {
@@ -91,16 +91,10 @@ std::string largest_holders(const std::vector<SegmentInfo>& segments) {
   return text;
 }
 
-std::string upper(const char* kind) {
-  std::string text = kind;
-  for (char& letter : text) letter = static_cast<char>(std::toupper(letter));
-  return text;
-}
-
 }  // namespace
 
 void throw_beyond_any_device(const driver::DeviceDriver& driver) {
-  throw OutOfMemoryError(detail::concat(upper(driver.kind()),
+  throw OutOfMemoryError(detail::concat(driver.row().title,
                                         " out of memory. Tried to allocate more than 1EB memory."));
 }
 
@@ -127,14 +121,14 @@ void throw_out_of_memory(AllocatorState& state, const AllocationRequest& request
   const double fraction = state.limit.fraction();
   const auto reserved = static_cast<size_t>(state.stats.reserved_bytes());
   const bool total_known = info.total_bytes > 0 && info.total_bytes < kUnknownTotal;
-  const std::string kind = upper(driver.kind());
+  const driver::DeviceRow& row = driver.row();
   const size_t allocated = usage.allocated + usage.private_free;
   const size_t unallocated = reserved > allocated ? reserved - allocated : 0;
 
-  std::string text = detail::concat(kind, " out of memory. Tried to allocate ",
+  std::string text = detail::concat(row.title, " out of memory. Tried to allocate ",
                                     format_size(request.segment_size), ". ");
   if (total_known) {
-    text += detail::concat(kind, " ", state.device, " has a total capacity of ",
+    text += detail::concat(row.title, " ", state.device, " has a total capacity of ",
                            format_size(info.total_bytes), " of which ",
                            format_size(info.free_bytes), " is free. ");
   }
@@ -170,7 +164,7 @@ void throw_out_of_memory(AllocatorState& state, const AllocationRequest& request
   }
   text += largest_holders(segments);
   if (!history.enabled()) {
-    text += detail::concat("\nTo see who holds the memory: torch.", driver.kind(),
+    text += detail::concat("\nTo see who holds the memory: torch.", row.name,
                            ".memory._record_memory_history().");
   }
 
@@ -183,11 +177,11 @@ void throw_out_of_memory(AllocatorState& state, const AllocationRequest& request
     text += "a larger fraction in set_per_process_memory_fraction: the device has room.";
   } else if (usage.free >= request.size && !state.conf.get()->expandable_segments &&
              driver.virtual_memory() != nullptr) {
-    text += "expandable_segments:True in MINDTORCH_NPU_ALLOC_CONF: the free memory is in pieces.";
+    text += detail::concat("expandable_segments:True in ", row.advised_alloc_conf().name,
+                           ": the free memory is in pieces.");
   } else if (usage.free >= request.size) {
-    text +=
-        "a smaller max_split_size_mb in MINDTORCH_NPU_ALLOC_CONF, so that large blocks are not "
-        "cut up: the free memory is in pieces.";
+    text += detail::concat("a smaller max_split_size_mb in ", row.advised_alloc_conf().name,
+                           ", so that large blocks are not cut up: the free memory is in pieces.");
   } else if (total_known && info.total_bytes > reserved + info.free_bytes &&
              info.total_bytes - reserved - info.free_bytes > reserved) {
     text += "freeing the device: most of its memory is held by other programs.";

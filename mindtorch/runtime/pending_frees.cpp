@@ -133,9 +133,9 @@ void PendingFrees::drain(driver::StreamHandle stream, bool wait) {
         queue.entries.front().event = entry.event;
         lock.unlock();
       }
-      if (!driver_.query_event(entry.event)) {
+      if (!driver_.query_event(device_, entry.event)) {
         if (!wait) break;
-        driver_.wait_event(entry.event);
+        driver_.wait_event(device_, entry.event);
       }
       lock.lock();
       queue.entries.pop_front();

@@ -112,9 +112,10 @@ bool PinnedPool::finished(Block& block, bool wait) noexcept {
     Wait& next = block.waits.back();
     if (next.event == nullptr) record(next);
     if (next.event == nullptr) return false;
+    const int on = next.stream->runtime.device();
     try {
-      if (wait) driver_.wait_event(next.event);
-      if (!wait && !driver_.query_event(next.event)) return false;
+      if (wait) driver_.wait_event(on, next.event);
+      if (!wait && !driver_.query_event(on, next.event)) return false;
     } catch (...) {
       keep_error(next);
       return false;

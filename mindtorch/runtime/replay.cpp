@@ -7,6 +7,7 @@
 
 #include "mindtorch/base/error.h"
 #include "mindtorch/base/round_up.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/caching_allocator.h"
 
 namespace mindtorch::runtime {
@@ -21,7 +22,15 @@ class ReplayDevice final : public driver::DeviceDriver, private driver::VirtualM
   ReplayDevice(size_t bytes, bool virtual_memory)
       : total_(bytes), has_virtual_memory_(virtual_memory) {}
 
-  const char* kind() const noexcept override { return "replayed"; }
+  const driver::DeviceRow& row() const noexcept override {
+    static constexpr driver::DeviceRow kRow{.name = "replayed",
+                                            .title = "REPLAYED",
+                                            .noun = "device",
+                                            .dispatch_key = "",
+                                            .torch_type = 0,
+                                            .dlpack_type = 0};
+    return kRow;
+  }
   int device_count() noexcept override { return 1; }
   driver::DeviceProperties properties(int) override { return {}; }
   driver::MemoryInfo memory_info(int) override { return {total_ - used_, total_}; }
@@ -50,12 +59,12 @@ class ReplayDevice final : public driver::DeviceDriver, private driver::VirtualM
   bool query_stream(int, StreamHandle) override { return true; }
   void wait_stream(int, StreamHandle) override {}
   EventHandle create_event(int, driver::EventFlags) override { return nullptr; }
-  void destroy_event(EventHandle) noexcept override {}
+  void destroy_event(int, EventHandle) noexcept override {}
   void record_event(EventHandle, int, StreamHandle) override {}
   void block_stream(int, StreamHandle, EventHandle) override {}
-  bool query_event(EventHandle) override { return true; }
-  void wait_event(EventHandle) override {}
-  float elapsed_ms(EventHandle, EventHandle) override { return 0; }
+  bool query_event(int, EventHandle) override { return true; }
+  void wait_event(int, EventHandle) override {}
+  float elapsed_ms(int, EventHandle, EventHandle) override { return 0; }
   driver::VirtualMemory* virtual_memory() noexcept override {
     return has_virtual_memory_ ? this : nullptr;
   }

@@ -15,6 +15,8 @@ class DeviceRuntime;
 class BackendStreamData {
  public:
   virtual ~BackendStreamData() = default;
+  // What was prepared for later calls goes: a mode of computing has changed.
+  virtual void forget_prepared() = 0;
 };
 
 // What is known of one stream. Made by its device's StreamPool, and lives as long as that.

@@ -2,28 +2,29 @@
 
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/page_locked.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch {
 namespace {
 
-// The first one for which `choose` is true, or null.
-template <typename Choose>
-runtime::Accelerator* find(Choose choose) {
-  for (const DeviceType type : {DeviceType::kNpu, DeviceType::kCuda}) {
-    runtime::Accelerator* const accelerator = runtime::find_accelerator(name(type));
-    if (accelerator != nullptr && choose(*accelerator)) return accelerator;
-  }
-  return nullptr;
+// The one that is meant; null where there is no such device.
+runtime::Accelerator* accelerator_for(std::optional<DeviceType> wanted) {
+  const std::optional<DeviceType> type = wanted ? wanted : find_accelerator_type();
+  runtime::Accelerator* const found = type ? runtime::find_accelerator(name(*type)) : nullptr;
+  return found != nullptr && found->device_count() > 0 ? found : nullptr;
 }
 
-runtime::Accelerator* accelerator_here() {
-  return find([](runtime::Accelerator& each) { return each.device_count() > 0; });
+bool owns(runtime::Accelerator& accelerator, const void* data) {
+  return accelerator.initialized() && accelerator.pinned().owns(data);
 }
 
 }  // namespace
 
-Tensor empty_pinned(IntList sizes, IntList strides, DType dtype) {
-  runtime::Accelerator* const accelerator = accelerator_here();
+Tensor empty_pinned(IntList sizes,
+                    IntList strides,
+                    DType dtype,
+                    std::optional<DeviceType> accelerator_type) {
+  runtime::Accelerator* const accelerator = accelerator_for(accelerator_type);
   runtime::Allocator& memory = accelerator != nullptr
                                    ? static_cast<runtime::Allocator&>(accelerator->pinned())
                                    : runtime::page_locked_memory();
@@ -32,16 +33,18 @@ Tensor empty_pinned(IntList sizes, IntList strides, DType dtype) {
   return Tensor::over(storage, dtype, sizes, strides, 0);
 }
 
-bool is_pinned(const Tensor& tensor) {
-  if (!tensor.device().is_cpu()) return false;
+bool is_pinned(const Tensor& tensor, std::optional<DeviceType> accelerator_type) {
+  if (!tensor.device().is_host()) return false;
   const void* const data = tensor.storage()->data();
   if (data == nullptr) return false;
-  const auto owns = [data](runtime::Accelerator& each) {
-    return each.initialized() && each.pinned().owns(data);
-  };
-  return find(owns) != nullptr || runtime::page_locked_memory().owns(data);
+  if (runtime::Accelerator* const meant = accelerator_for(accelerator_type);
+      accelerator_type && meant != nullptr) {
+    return owns(*meant, data);
+  }
+  for (runtime::Accelerator* const each : runtime::accelerators()) {
+    if (owns(*each, data)) return true;
+  }
+  return runtime::page_locked_memory().owns(data);
 }
-
-bool has_accelerator() { return accelerator_here() != nullptr; }
 
 }  // namespace mindtorch

@@ -14,7 +14,7 @@ namespace {
 
 // Null for meta. Fills in the index of an accelerator.
 runtime::Allocator* allocator_for(Device& device) {
-  if (MT_LIKELY(device.is_cpu())) return &runtime::host_allocator();
+  if (MT_LIKELY(device.is_host())) return &runtime::host_allocator();
   if (device.is_meta()) return nullptr;
   if (!device.has_index()) device = resolve(device);
   runtime::Accelerator* const accelerator = runtime::find_accelerator(name(device.type));
@@ -60,6 +60,23 @@ Storage StorageImpl::unallocated(size_t size_bytes, Device device) {
   return storage;
 }
 
+void PendingWork::record_stream(StorageImpl& storage, runtime::Stream stream) {
+  materialize(storage);
+  storage.record_stream(stream);
+}
+
+void StorageImpl::record_stream(runtime::Stream stream) {
+  if (PendingWork* const work = pending()) return work->record_stream(*this, stream);
+  runtime::DeviceRuntime* const device = device_runtime();
+  if (device == nullptr || allocation_.block == nullptr) return;
+  device->memory().record_stream(static_cast<runtime::Block*>(allocation_.block), stream.handle());
+}
+
+runtime::DeviceRuntime* StorageImpl::device_runtime() const noexcept {
+  if (device_.is_host() || allocator_ == nullptr) return nullptr;
+  return &static_cast<runtime::DeviceAllocator*>(allocator_)->runtime();
+}
+
 void StorageImpl::allocate_now() {
   if (allocation_.data == nullptr && allocator_ != nullptr) {
     allocation_ = allocator_->allocate(size_bytes_);
@@ -103,7 +120,7 @@ void StorageImpl::resize(size_t size_bytes) {
   if (allocator_ != nullptr && size_bytes > allocation_.capacity_bytes) {
     const runtime::Allocation grown = allocator_->allocate(size_bytes);
     if (size_bytes_ != 0) {
-      if (device_.is_cpu()) {
+      if (device_.is_host()) {
         std::memcpy(grown.data, allocation_.data, size_bytes_);
       } else {
         // In stream order: the old bytes are free to be used again behind the copy.

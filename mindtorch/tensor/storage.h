@@ -7,6 +7,7 @@
 #include "mindtorch/base/intrusive_ptr.h"
 #include "mindtorch/base/macros.h"
 #include "mindtorch/runtime/allocator.h"
+#include "mindtorch/runtime/stream.h"
 #include "mindtorch/tensor/device.h"
 
 namespace mindtorch {
@@ -19,6 +20,8 @@ class MT_API PendingWork {
  public:
   // Executes the work, on the calling thread; throws its error. The storage is no longer pending.
   virtual void materialize(StorageImpl& storage) = 0;
+  // Work queued on `stream` by now uses the bytes: see StorageImpl::record_stream.
+  virtual void record_stream(StorageImpl& storage, runtime::Stream stream);
   // A pending storage is destroyed.
   virtual void forget(StorageImpl& storage) noexcept = 0;
 
@@ -76,6 +79,10 @@ class MT_API StorageImpl final : public RefCounted {
   }
   // Installed by dispatch/ before it records anything.
   static void (*flush_pending_readers)(const StorageImpl& storage) noexcept;
+  // Work queued on `stream` by now uses the bytes: when the storage goes, their memory waits for
+  // it. Executes the pending work that writes them. Nothing happens to bytes that are not from the
+  // allocator of a device.
+  void record_stream(runtime::Stream stream);
   void allocate_now();
   // The bytes as they are, or null: for the pending work itself.
   void* raw_data() const noexcept { return allocation_.data; }
@@ -91,6 +98,8 @@ class MT_API StorageImpl final : public RefCounted {
   // What the allocator gave; empty for borrowed and meta storages.
   const runtime::Allocation& allocation() const noexcept { return allocation_; }
   Device device() const noexcept { return device_; }
+  // Of the device whose allocator gives the bytes; null for the CPU, meta and borrowed memory.
+  runtime::DeviceRuntime* device_runtime() const noexcept;
   bool resizable() const noexcept {
     return (allocator_ != nullptr || device_.is_meta()) && exports_.load() == 0;
   }

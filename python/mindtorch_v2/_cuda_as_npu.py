@@ -13,7 +13,7 @@ _NPU_NAMES = {"CUDAGraph": "NPUGraph"}
 def send_cuda_to_npu():
     """From now on a device named "cuda" is an NPU, torch.cuda is torch.npu, and x.cuda() and
     x.is_cuda speak of NPUs. A warning says so, the first time."""
-    if not _C._send_cuda_to_npu():
+    if not _C._send_cuda_to("npu"):
         return
     from mindtorch_v2 import npu
 

@@ -1,6 +1,7 @@
 """Devices of one kind: which there are, which is current, what is known of each."""
 
 import contextlib
+import importlib
 import types
 import warnings
 
@@ -121,7 +122,10 @@ class DeviceFunctions(Devices):
 
     def is_bf16_supported(self, including_emulation=True):
         """Whether the current device knows bfloat16."""
-        return self.is_available() and not self._module().get_device_name().startswith("Ascend910A")
+        if not self.is_available():
+            return False
+        backend = importlib.import_module(f"mindtorch_v2._backends.{self._kind}")
+        return backend.knows_bfloat16(self._module().get_device_name())
 
     # Finding needless waits.
 

@@ -46,6 +46,15 @@ class Graph(_C._Graph):
         if not self._captured:
             raise RuntimeError("Called instantiate() without a preceding successful capture.")
 
+    def update(self, newer):
+        """Does from now on what another graph does. False: the device needs a new graph for that.
+        RuntimeError where it cannot change graphs."""
+        return self._update(newer)
+
+    def raw_graph(self):
+        """The address of the vendor's object. RuntimeError where the device shows none."""
+        return self._raw()
+
     def replay(self):
         """Gives the captured work to the current stream."""
         self._replay(self._current_stream())

@@ -37,7 +37,7 @@ class HostMemory:
         >>> torch.npu.is_pinned(torch.npu.pin_memory(torch.ones(2)))
         True
         """
-        return _C._pin_memory(tensor)
+        return _C._pin_memory(tensor, self._kind)
 
     def is_pinned(self, tensor):
         """Whether a tensor lies in pinned memory.
@@ -45,4 +45,4 @@ class HostMemory:
         >>> torch.npu.is_pinned(torch.ones(2))
         False
         """
-        return _C._is_pinned(tensor)
+        return _C._is_pinned(tensor, self._kind)

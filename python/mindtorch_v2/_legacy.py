@@ -1,6 +1,6 @@
 """Tensor(...) as a constructor, and the classes torch.FloatTensor, torch.LongTensor and so on."""
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2._C import Tensor
 
 _PREFIXES = {
@@ -114,7 +114,7 @@ def parse_type(kind):
     module, _, short = name.rpartition(".")
     if module == "torch" or module.startswith("torch."):
         device = module.partition(".")[2] or "cpu"
-        cls = tensor_class(short) if device in ("cpu", "npu", "cuda") else None
+        cls = tensor_class(short) if device in _kinds.WITH_MEMORY else None
         if cls is not None:
             return cls.dtype, _C.device(device)
     raise ValueError(f"invalid type: {name!r}")

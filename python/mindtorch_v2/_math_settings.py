@@ -1,10 +1,45 @@
-"""Settings of how exactly ops compute."""
+"""Settings of how exactly ops compute. Each one does what it says on the devices that can, or a
+warning says, once, that it does nothing."""
 
 import warnings
 
+from mindtorch_v2 import _C, _kinds
+
 _PRECISIONS = ("highest", "high", "medium")
 _MODES = ("default", "warn", "error")
-_settings = {"precision": "highest", "deterministic": 0}
+_settings = {"precision": "highest", "deterministic": 0, "cudnn_deterministic": False}
+_warned = set()
+
+
+def warn_once(setting, why, stacklevel=3):
+    """A UserWarning that a setting has no effect; the first time only."""
+    if setting not in _warned:
+        _warned.add(setting)
+        warnings.warn(f"{setting} has no effect: {why}", UserWarning, stacklevel=stacklevel + 1)
+
+
+def _here():
+    """The rows of the accelerators that are here."""
+    return [_kinds.ROWS[kind] for kind in _kinds.ACCELERATORS if _C._device_count(kind) > 0]
+
+
+def set_reduces_float32(setting, precision):
+    """ "high" and "medium" allow products of float32 matrices fewer bits."""
+    wanted = precision != "highest"
+    if wanted and not any(row.reduces_float32 for row in _here()):
+        warn_once(setting, "every device here multiplies float32 matrices exactly")
+    _settings["precision"] = precision
+    _C._set_reduces_float32(wanted)
+
+
+def set_deterministic(**settings):
+    """What asks for the same bits each time: "deterministic", "cudnn_deterministic"."""
+    _settings.update(settings)
+    wanted = bool(_settings["deterministic"] or _settings["cudnn_deterministic"])
+    for row in _here():
+        if wanted and not row.is_deterministic:
+            warn_once(f"deterministic mode on {row.title} devices", "they have none")
+    _C._set_deterministic(wanted)
 
 
 def get_float32_matmul_precision():
@@ -17,7 +52,8 @@ def get_float32_matmul_precision():
 
 
 def set_float32_matmul_precision(precision):
-    """Allows products of float32 matrices to be less exact; mindtorch always gives "highest".
+    """Allows products of float32 matrices to be less exact, on devices that are quicker then: NPUs.
+    The CPU always gives "highest".
 
     >>> torch.set_float32_matmul_precision("highest")
     """
@@ -28,11 +64,12 @@ def set_float32_matmul_precision(precision):
             stacklevel=2,
         )
         return
-    _settings["precision"] = precision
+    set_reduces_float32(f"torch.set_float32_matmul_precision({precision!r})", precision)
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Asks for ops that give the same result every time: all of mindtorch's do.
+    """Asks for ops that give the same result every time. On the CPU all do; a device that has the
+    choice is told.
 
     >>> torch.use_deterministic_algorithms(True)
     >>> torch.are_deterministic_algorithms_enabled()
@@ -44,7 +81,7 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
             "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
             f"{type(mode).__name__}"
         )
-    _settings["deterministic"] = (1 if warn_only else 2) if mode else 0
+    set_deterministic(deterministic=(1 if warn_only else 2) if mode else 0)
 
 
 def are_deterministic_algorithms_enabled():

@@ -43,9 +43,11 @@ class Devices:
     def _module(self):
         return sys.modules[f"mindtorch_v2.{self._kind}"]
 
+    def _backend(self):
+        return importlib.import_module(f"mindtorch_v2._backends.{self._kind}.allocator")
+
     def _table(self):
-        name = f"mindtorch_v2._backends.{self._kind}.allocator"
-        return importlib.import_module(name).get_allocator
+        return self._backend().get_allocator
 
     def _optional_index(self, device):
         """Of a number, a string or a torch.device; None for None, -1 and no index."""
@@ -201,11 +203,7 @@ class Memory(Devices):
     def mem_get_info(self, device=None):
         """(free, total) bytes of a device, whoever holds the rest."""
         index = self._index(device)
-        if self._kind == "npu":
-            from mindtorch_v2._backends.npu import runtime
-
-            return runtime.mem_get_info(index)
-        return self._allocator(index)._mem_get_info()
+        return self._backend().mem_get_info(index)
 
     def set_per_process_memory_fraction(self, fraction, device=None):
         """The part of a device's memory, from 0.0 to 1.0, that this process may hold."""

@@ -1,16 +1,13 @@
 """torch's table of memory statistics, as text."""
 
+from mindtorch_v2 import _kinds
+
 _WIDTH = 75
 _KINDS = ("current", "peak", "allocated", "freed")
 
 _SIZE_UNITS = ("B  ", "KiB", "MiB", "GiB", "TiB", "PiB")
 _COUNT_UNITS = (" ", "K", "M")
-
-# What each kind of device calls its things: the device, its malloc, and the reserved memory.
-_LABELS = {
-    "cuda": ("CUDA", "cudaMalloc", "GPU reserved memory", "GPU"),
-    "npu": ("NPU", "npuMalloc", "Reserved memory", "NPU"),
-}
+_RESERVED = {"GPU": "GPU reserved memory"}  # as torch has it
 
 
 def _scaled(value, reference, limit, base, units):
@@ -33,13 +30,13 @@ def _count(value, reference):
     return f"{value:7d} {unit} "
 
 
-def _rows(reserved, device):
+def _rows(device):
     """(label, metric, formatter) of the groups with pools, then of those without."""
     pooled = (
         ("Allocated memory", "allocated_bytes", _size),
         ("Active memory", "active_bytes", _size),
         ("Requested memory", "requested_bytes", _size),
-        (reserved, "reserved_bytes", _size),
+        (_RESERVED.get(device, "Reserved memory"), "reserved_bytes", _size),
         ("Non-releasable memory", "inactive_split_bytes", _size),
         ("Allocations", "allocation", _count),
         ("Active allocs", "active", _count),
@@ -60,8 +57,9 @@ def _row(label, values, references, formatter):
 
 def summary(stats, kind, device, abbreviated=False):
     """The table for one device. Statistics that are missing are 0."""
-    name, malloc, reserved, short = _LABELS[kind]
-    pooled, plain = _rows(reserved, short)
+    row = _kinds.ROWS[kind]
+    name, malloc = row.title, f"{kind}Malloc"
+    pooled, plain = _rows(row.noun)
 
     def values(prefix):
         return [stats.get(f"{prefix}.{part}", 0) for part in _KINDS]

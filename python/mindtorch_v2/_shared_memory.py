@@ -7,7 +7,7 @@ the segment, however that process ended.
 import os
 import weakref
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 
 class Segment:
@@ -30,8 +30,6 @@ _segments = weakref.WeakValueDictionary()  # address of the first byte: segment
 SHARED_FOLDER = "/dev/shm"
 # Up to this size the bytes themselves are sent: that is quicker than memory of their own.
 SMALL_BYTES = 16384
-# On accelerators all memory counts as shared, as in torch.
-_DEVICE_TYPES = ("npu", "cuda")
 
 
 def segment_of(storage):
@@ -80,7 +78,7 @@ def storage_share_memory_(storage):
     >>> torch.UntypedStorage(4).share_memory_().is_shared()
     True
     """
-    if storage.device.type not in _DEVICE_TYPES:
+    if storage.device.type not in _kinds.ACCELERATORS:
         _check_on_host(storage)
         share(storage)
     return storage
@@ -92,7 +90,7 @@ def storage_is_shared(storage):
     >>> torch.UntypedStorage(4).is_shared()
     False
     """
-    return storage.device.type in _DEVICE_TYPES or segment_of(storage) is not None
+    return storage.device.type in _kinds.ACCELERATORS or segment_of(storage) is not None
 
 
 def _check_on_host(storage):

@@ -64,12 +64,12 @@ def _flat(self):
 
 def _untyped_is_pinned(self, device=None):
     """Whether the memory is page-locked, for devices to read and write."""
-    return _C._is_pinned(_flat(self))
+    return _C._is_pinned(_flat(self), device)
 
 
 def _untyped_pin_memory(self, device=None):
     """The storage in page-locked memory; itself if it lies there."""
-    return self if self.is_pinned() else _flat(self).pin_memory().untyped_storage()
+    return self if self.is_pinned(device) else _flat(self).pin_memory(device).untyped_storage()
 
 
 UntypedStorage.__repr__ = _untyped_repr

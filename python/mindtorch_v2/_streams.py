@@ -1,42 +1,34 @@
 """Streams and events of every kind of device: torch.Stream, torch.npu.Stream, torch.cuda.Stream."""
 
-import sys
-
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 # The classes of torch.npu, torch.cuda, ...: {kind: (Stream, Event)}.
 _classes = {}
 
 
-def _accelerator():
-    """The kind of device that is here."""
-    for kind in ("npu", "cuda"):
-        if _C._device_count(kind) > 0:
-            return kind
-    raise RuntimeError("Cannot access accelerator device when none is available.")
-
-
 def _locate(device, kind):
     """(kind, index) of what a caller named."""
     if isinstance(device, int):
-        kind = kind or _accelerator()
+        kind = kind or _kinds.accelerator()
         return kind, device if device >= 0 else _C._current_device(kind)
     if device is not None:
         device = _C.device(device)
         if kind is not None and device.type != kind:
             raise ValueError(f"Expected a {kind} device, but got: {device}")
         kind = device.type
-    kind = kind or _accelerator()
+    kind = kind or _kinds.accelerator()
     _C._check_device_available(_C.device(kind))
     index = None if device is None else device.index
     return kind, _C._current_device(kind) if index is None else index
 
 
+# Called after every wait of the host: what the checks of a simulator found may be an exception.
+_after_wait = []
+
+
 def _synchronized():
-    """After every wait of the host: what the simulator's checks found may be an exception."""
-    simulator = sys.modules.get("mindtorch_v2.npu.simulator")
-    if simulator is not None:
-        simulator._after_synchronize()
+    for function in _after_wait:
+        function()
 
 
 class Stream(_C._Stream):
@@ -59,7 +51,7 @@ class Stream(_C._Stream):
             super().__init__(device)
             return
         if stream_id is not None:
-            kind = self._kind_of_class or _accelerator()
+            kind = self._kind_of_class or _kinds.accelerator()
             super().__init__(_C._find_stream(kind, device_index or 0, stream_id))
             return
         kind, index = _locate(device, self._kind_of_class)
@@ -73,7 +65,7 @@ class Stream(_C._Stream):
     @property
     def device_type(self):
         """The kind of device, as torch numbers it."""
-        return {"cuda": 1, "npu": 20}[self._kind]
+        return _kinds.ROWS[self._kind].torch_type
 
     def query(self):
         """Whether all work given to it is done."""
@@ -102,7 +94,7 @@ class Stream(_C._Stream):
     @staticmethod
     def priority_range():
         """(least, greatest): a lower number is a higher priority."""
-        kind = _accelerator()
+        kind = _kinds.accelerator()
         return _C._stream_priority_range(kind, _C._current_device(kind))
 
     def is_capturing(self):
@@ -115,6 +107,17 @@ class Stream(_C._Stream):
 
     def __exit__(self, *error):
         _leave(self._entered.pop())
+
+    def ipc_handle(self):
+        """What from_ipc_handle() of another process makes the same event of."""
+        return self._share()
+
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        """An event that another process shares."""
+        event = cls(interprocess=True)
+        event._open(*_locate(device, cls._kind_of_class), handle)
+        return event
 
     def __reduce__(self):
         raise TypeError(f"cannot pickle '{type(self).__name__}' object")
@@ -171,11 +174,11 @@ class Event(_C._Event):
 
     def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False,
                  external=False):  # fmt: skip
-        if interprocess:
-            raise NotImplementedError("Event: interprocess=True is not supported")
-        super().__init__(enable_timing, blocking)
+        super().__init__(enable_timing, blocking, interprocess)
         if device is not None:
             self._kind_of_class = _locate(device, None)[0]
+        if interprocess:
+            _C._check_can_share_events(self._kind_of_class or _kinds.accelerator())
 
     @property
     def device(self):
@@ -185,7 +188,7 @@ class Event(_C._Event):
     def _stream_or_current(self, stream):
         if stream is not None:
             return stream
-        kind = self._kind_of_class or _accelerator()
+        kind = self._kind_of_class or _kinds.accelerator()
         _C._check_device_available(_C.device(kind))
         return _C._current_stream(kind, _C._current_device(kind))
 

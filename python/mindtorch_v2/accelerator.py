@@ -6,9 +6,7 @@ True
 device(type='npu')
 """
 
-import importlib
-
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 __all__ = [
     "current_accelerator",
@@ -35,18 +33,11 @@ __all__ = [
     "synchronize",
 ]
 
-_KINDS = ("npu", "cuda")
-
-
-def _kind():
-    return next((kind for kind in _KINDS if _C._device_count(kind) > 0), None)
+_kind = _C._accelerator_kind
 
 
 def _module():
-    kind = _kind()
-    if kind is None:
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-    return importlib.import_module(f"mindtorch_v2.{kind}")
+    return _kinds.module(_kinds.accelerator())
 
 
 def _check(device):

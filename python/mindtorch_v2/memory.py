@@ -13,7 +13,7 @@ import json
 import pickle
 import sys
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 # What is tried when no --conf is given; the first is torch's own behaviour.
 DEFAULT_CONFS = (
@@ -138,9 +138,14 @@ def format_report(results):
     if best is None:
         lines.append("\nEvery setting runs out of memory.")
     else:
-        advice = f'MINDTORCH_NPU_ALLOC_CONF="{best}"' if best else "the defaults"
+        advice = f'{_alloc_conf_variable()}="{best}"' if best else "the defaults"
         lines.append(f"\nRecommended: {advice}")
     return "\n".join(lines)
+
+
+def _alloc_conf_variable():
+    """The one that the accelerator here reads."""
+    return _kinds.ROWS[_C._accelerator_kind() or _kinds.ACCELERATORS[0]].alloc_conf
 
 
 def _parse_size(text):
@@ -167,7 +172,7 @@ def main(arguments):
     command.add_argument(
         "--conf",
         action="append",
-        help="settings to try, as in MINDTORCH_NPU_ALLOC_CONF; may be given more than once",
+        help=f"settings to try, as in {_alloc_conf_variable()}; may be given more than once",
     )
     command.add_argument("--device", type=int, default=0, help="the device of the recording")
     command.add_argument("--memory", type=_parse_size, help="memory of the device played: 64GiB")

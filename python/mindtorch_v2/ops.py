@@ -14,7 +14,7 @@ import ctypes
 import importlib
 import os
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 __all__ = ["load_library", "loaded_libraries"]
 
@@ -30,7 +30,7 @@ _kept: list[object] = []  # what holds the ops that are defined here
 
 
 def load_library(path: str | os.PathLike[str]) -> None:
-    """Loads a shared library and the ops it defines. Loading it again changes nothing.
+    """Loads a shared library and the ops or device it defines. Loading it again changes nothing.
 
     In the place of those of torchvision and torchaudio their ops are defined as computed here.
     """
@@ -51,9 +51,11 @@ def load_library(path: str | os.PathLike[str]) -> None:
     from mindtorch_v2._library.operators import OpNamespace
 
     name, functions = _C._load_library(path)
+    _kinds.read_rows()
     if name in globals():
         raise RuntimeError(f"there is a library {name!r} of ops already")
-    globals()[name] = OpNamespace(name, functions)
+    if name:  # else a device alone
+        globals()[name] = OpNamespace(name, functions)
     loaded_libraries.add(path)
 
 

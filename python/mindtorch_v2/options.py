@@ -1,5 +1,6 @@
 """The environment variables that this package reads: `python -m mindtorch_v2.options` prints them
-with their values. The table is `mindtorch/base/options.h`; `docs/options.md` is made from it."""
+with their values. The tables are `mindtorch/base/options.h` and the
+`options.h` of each backend; `docs/options.md` is made from them."""
 
 from . import _C
 

@@ -26,11 +26,12 @@ class SobolEngine:
             )
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
         self.sobolstate = torch.from_numpy(_direction_numbers(dimension, self.MAXBIT))
-        self.shift = torch.zeros(dimension, dtype=torch.int64)
-        if scramble:
-            self._scramble()
-        self.quasi = self.shift.clone()
-        self._first_point = (self.quasi / 2**self.MAXBIT).reshape(1, -1)
+        with torch.device("cpu"):
+            self.shift = torch.zeros(dimension, dtype=torch.int64)
+            if scramble:
+                self._scramble()
+            self.quasi = self.shift.clone()
+            self._first_point = (self.quasi / 2**self.MAXBIT).reshape(1, -1)
         self.num_generated = 0
 
     def draw(self, n=1, out=None, dtype=None):

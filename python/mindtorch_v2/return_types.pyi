@@ -78,6 +78,7 @@ class _lstm_layer(NamedTuple):
     output: Tensor
     h_n: Tensor
     c_n: Tensor
+    hidden: Tensor
     gates: Tensor
     cells: Tensor
 

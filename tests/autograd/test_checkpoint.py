@@ -59,7 +59,7 @@ def autocast(torch):
             return y * y  # the second run ends when all is saved: not before this
 
         x = leaf(torch, [1.0, 2.0])
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
             y = checkpoint(torch).checkpoint(f, x, use_reentrant=reentrant)
         y.float().sum().backward()
         assert weight.grad.tolist() == [[14.0, 20.0], [28.0, 40.0]]
@@ -345,7 +345,7 @@ def test_arguments_of_the_helpers(torch):
     x = torch.ones(1, requires_grad=True)
     (other, number) = c.detach_variable((x * 2, 3))
     assert other.is_leaf and other.requires_grad and number == 3
-    assert c.get_device_states(x, [x]) == ([], [])
+    assert c.get_device_states(x.cpu(), [x.cpu()]) == ([], [])
     before = c.DefaultDeviceType.get_device_type()
     c.DefaultDeviceType.set_device_type("npu")
     assert c.DefaultDeviceType.get_device_type() == "npu"

@@ -118,7 +118,7 @@ def test_finite_differences(name):
                     moved[number][place] += sign * step * direction
                     sides.append(value_at(moved))
                 expected[place] += direction * (sides[0] - sides[1]) / (2 * step)
-        np.testing.assert_allclose(grad.detach().numpy(), expected, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(grad.detach().cpu().numpy(), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_only_real_losses_start_a_pass():
@@ -161,7 +161,7 @@ def test_second_derivatives_of_torch(torch_gives, name):
             second = lib.autograd.grad(total, xs, allow_unused=True)
         zero = lib.zeros(1, dtype=lib.float64)
         found = [(zero if g is None else g).detach() for g in (*first, *second)]
-        return [each.resolve_conj().numpy() for each in found]
+        return [each.resolve_conj().cpu().numpy() for each in found]
 
     for got, want in zip(derivatives(torch), torch_gives(derivatives), strict=False):
         np.testing.assert_allclose(got, np.broadcast_to(want, got.shape), 1e-8, 1e-8)

@@ -91,7 +91,7 @@ def test_chunks_draw_the_same_numbers(torch, x):
 def test_a_sample_looks_like_one(torch, x):
     def f(a):
         assert a.shape == (4,) and a.dim() == 1 and a.numel() == 4 and len(a) == 4
-        assert a.dtype == torch.float32 and a.device.type == "cpu"
+        assert a.dtype == torch.float32 and a.device.type == x.device.type
         assert not a.requires_grad
         return a
 
@@ -100,8 +100,9 @@ def test_a_sample_looks_like_one(torch, x):
 
 def test_printing(torch):
     shown = []
-    torch.vmap(lambda a: shown.append(repr(a)) or a)(torch.tensor([1.0, 2.0]))
-    assert shown == ["BatchedTensor(lvl=1, bdim=0, value=\n    tensor([1., 2.])\n)"]
+    value = torch.tensor([1.0, 2.0])
+    torch.vmap(lambda a: shown.append(repr(a)) or a)(value)
+    assert shown == [f"BatchedTensor(lvl=1, bdim=0, value=\n    {value!r}\n)"]
 
 
 def test_writes(torch, x):
@@ -158,7 +159,7 @@ def test_values_cannot_be_read(torch, x):
         (lambda a: float(a.sum()), "calling .item"),
         (lambda a: a if a.sum() > 0 else -a, "data-dependent control flow"),
         (lambda a: a.tolist(), "doesn't have storage"),
-        (lambda a: a.numpy(), "doesn't have storage"),
+        (lambda a: a.cpu().numpy(), "doesn't have storage"),
         (lambda a: a.data_ptr(), "doesn't have storage"),
         (lambda a: a.nonzero(), "output dynamic shape. Attempted to vmap over aten::nonzero"),
         (lambda a: a[a > 0], "dynamic shape"),
@@ -259,9 +260,9 @@ def test_randomness_that_is_refused(torch, x):
 # --- other layers ---
 
 
-def test_autocast(torch):
+def test_autocast(torch, default_device):
     a, b = torch.randn(3, 4, 5), torch.randn(3, 5, 2)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast(default_device, dtype=torch.bfloat16):
         got = torch.vmap(torch.mm)(a, b)
         want = torch.bmm(a, b)
     assert got.dtype == torch.bfloat16

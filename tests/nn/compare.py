@@ -10,18 +10,30 @@ class World:
 
     def __init__(self, torch):
         self.torch, self.nn = torch, torch.nn
+        self.device = torch.get_default_device()
         self.rng = numpy.random.default_rng(7)
 
     def f(self, *shape):
         values = self.rng.standard_normal(shape).astype("float32")
-        return self.torch.tensor(values.tolist(), dtype=self.torch.float32).reshape(shape)
+        return self.made(values.tolist(), self.torch.float32).reshape(shape)
 
     def pos(self, *shape):
         values = self.rng.uniform(0.01, 0.99, shape).astype("float32")
-        return self.torch.tensor(values.tolist(), dtype=self.torch.float32).reshape(shape)
+        return self.made(values.tolist(), self.torch.float32).reshape(shape)
 
     def i(self, high, *shape):
-        return self.torch.tensor(self.rng.integers(0, high, shape).tolist()).reshape(shape)
+        return self.made(self.rng.integers(0, high, shape).tolist()).reshape(shape)
+
+    def made(self, values, dtype=None):
+        return self.torch.tensor(values, dtype=dtype, device=self.device)
+
+    def module(self, text):
+        """A layer with the random numbers of the CPU, on the default device."""
+        device, self.device = self.device, "cpu"
+        with self.torch.device("cpu"):
+            layer = self.eval(text)
+        self.device = device
+        return layer.to(device)
 
     def eval(self, text):
         self.torch.manual_seed(0)
@@ -43,7 +55,7 @@ def flat(value):
     if isinstance(value, dict):
         return [array for item in value.values() for array in flat(item)]
     if hasattr(value, "detach"):
-        return [value.detach().double().numpy()]
+        return [value.detach().cpu().double().numpy()]
     return [numpy.asarray(value)]
 
 

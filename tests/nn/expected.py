@@ -26,7 +26,7 @@ def describe(library, layer, inputs):
     world = World(library)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = world.eval(layer)
+        module = world.module(layer)
         sums = [] if "Lazy" in layer else [total(module.state_dict())]
         if inputs is not None:
             for mode in (True, False):

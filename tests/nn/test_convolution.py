@@ -51,7 +51,7 @@ def test_channels_may_lie_beside_each_other(name, size, dtype, threads):
         assert result.is_contiguous(memory_format=layout)
         result.backward(torch.ones_like(result))
         gradients = [given.grad, *(p.grad for p in layer.parameters())]
-        results.append([each.detach().double().numpy() for each in (result, *gradients)])
+        results.append([each.detach().double().cpu().numpy() for each in (result, *gradients)])
     for found, wanted in zip(*results, strict=True):
         close = 0.05 if "16" in dtype else 1e-4
         np.testing.assert_allclose(found, wanted, rtol=close, atol=close * abs(wanted).max())
@@ -62,7 +62,7 @@ def test_depthwise_channels_of_a_volume(threads):
     x = torch.randn(2, 17, 4, 5, 9)
     found = layer(x.contiguous(memory_format=torch.channels_last_3d))
     np.testing.assert_allclose(
-        found.detach().numpy(), layer(x).detach().numpy(), rtol=1e-4, atol=1e-5
+        found.detach().cpu().numpy(), layer(x).detach().cpu().numpy(), rtol=1e-4, atol=1e-5
     )
 
 
@@ -97,7 +97,10 @@ def test_many_filters_of_one_small_image(sizes, groups, dtype):
     wide.load_state_dict(layer.double().state_dict())
     close = 0.02 if dtype == "bfloat16" else 1e-4
     np.testing.assert_allclose(
-        results[0].double().numpy(), wide(x.double()).detach().numpy(), rtol=close, atol=close
+        results[0].double().cpu().numpy(),
+        wide(x.double()).detach().cpu().numpy(),
+        rtol=close,
+        atol=close,
     )
 
 
@@ -118,7 +121,7 @@ def test_volumes_of_small_planes(filters, channels, dtype, threads):
         result = own(given)
         result.backward(torch.ones_like(result))
         gradients = [given.grad, *(p.grad for p in own.parameters())]
-        results.append([each.detach().double().numpy() for each in (result, *gradients)])
+        results.append([each.detach().double().cpu().numpy() for each in (result, *gradients)])
     for wanted, found in zip(*results, strict=True):
         close = 0.01 if dtype == "bfloat16" else 1e-5
         np.testing.assert_allclose(found, wanted, rtol=close, atol=close * abs(wanted).max())

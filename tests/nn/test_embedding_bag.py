@@ -14,7 +14,7 @@ def operands(torch, bags, length, columns, dtype="float32", rows=11):
 
 
 def expected(table, places, kind):
-    rows = table.double().numpy()[places.numpy()]
+    rows = table.double().cpu().numpy()[places.cpu().numpy()]
     if kind == "max":
         return rows.max(1) if places.shape[1] else np.zeros((len(rows), rows.shape[2]))
     total = rows.sum(1)
@@ -30,7 +30,7 @@ def test_bags_are_made_of_rows(torch, shape, dtype, kind):
     assert result.dtype == table.dtype
     limit = ROUNDING[dtype]
     wanted = expected(table, places, kind)
-    np.testing.assert_allclose(result.double().numpy(), wanted, rtol=limit, atol=8 * limit)
+    np.testing.assert_allclose(result.double().cpu().numpy(), wanted, rtol=limit, atol=8 * limit)
     by_int = torch.nn.functional.embedding_bag(places.int(), table, mode=kind)
     assert torch.equal(result, by_int)
 
@@ -39,13 +39,13 @@ def test_tables_and_indices_with_strides(torch):
     table, places = operands(torch, 6, 4, 5, "float64")
     for view in (table.t().contiguous().t(), torch.stack([table, table], 2)[:, :, 0]):
         result = torch.nn.functional.embedding_bag(places.t().contiguous().t(), view, mode="sum")
-        np.testing.assert_allclose(result.numpy(), expected(table, places, "sum"), rtol=1e-14)
+        np.testing.assert_allclose(result.cpu().numpy(), expected(table, places, "sum"), rtol=1e-14)
 
 
 def test_infinite_rows(torch):
     table = torch.tensor([[float("inf"), 1.0], [float("nan"), -1.0], [0.0, 0.0]])
     places = torch.tensor([[0, 2], [1, 2], [0, 0]])
-    result = torch.nn.functional.embedding_bag(places, table, mode="mean").numpy()
+    result = torch.nn.functional.embedding_bag(places, table, mode="mean").cpu().numpy()
     np.testing.assert_array_equal(result, [[np.inf, 0.5], [np.nan, -0.5], [np.inf, 1.0]])
 
 

@@ -34,7 +34,7 @@ def module_of(torch, layer, inputs):
     """The file of a module, and what it holds and gives."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = World(torch).eval(layer).eval()
+        module = World(torch).module(layer).eval()
         data = saved(torch, module)
         state = {name: tensor.clone() for name, tensor in module.state_dict().items()}
         result = None if inputs is None else result_of(torch, module, inputs)
@@ -47,6 +47,7 @@ def test_whole_module(torch_gives, layer, inputs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = mindtorch_v2.load(io.BytesIO(data), weights_only=False)
+        ours.to(mindtorch_v2.get_default_device())
         assert type(ours).__module__.startswith("mindtorch_v2.nn.modules.")
         assert repr(ours) == text
         assert_same(ours.state_dict(), state, rtol=0, atol=0)

@@ -139,7 +139,7 @@ def test_block_masks_are_torchs(torch, torch_gives, block, separate):
         settings = {"BLOCK_SIZE": block, "separate_full_blocks": separate}
         mask = module.create_block_mask(mask_mod, 2, 3, 50, 70, device="cpu", **settings)
         tensors = [getattr(mask, name) for name in BlockMask._TENSORS]
-        return [x if x is None else x.numpy() for x in tensors], mask.sparsity()
+        return [x if x is None else x.cpu().numpy() for x in tensors], mask.sparsity()
 
     (ours, sparsity), (theirs, expected) = made(torch), torch_gives(made)
     assert [x is None for x in ours] == [x is None for x in theirs]

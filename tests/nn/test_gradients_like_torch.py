@@ -46,7 +46,7 @@ def gradients(library, layer, inputs):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = world.eval(layer)
+        module = world.module(layer)
         args, kwargs = replaced(world.arguments(inputs), with_gradient)
         library.manual_seed(1)
         total = 0

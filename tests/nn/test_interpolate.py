@@ -66,15 +66,17 @@ def test_values_and_gradients(dims, dtype):
                     matrices = [
                         matrix(mode, a, b, corners) for a, b in zip(source, wanted, strict=True)
                     ]
-                    expected = along_each(x.detach().double().numpy(), matrices)
+                    expected = along_each(x.detach().double().cpu().numpy(), matrices)
                     near = {"rtol": CLOSE[dtype], "atol": 2 * CLOSE[dtype]}
-                    np.testing.assert_allclose(result.detach().double().numpy(), expected, **near)
+                    np.testing.assert_allclose(
+                        result.detach().double().cpu().numpy(), expected, **near
+                    )
                     assert result.dtype == x.dtype
                     grad = rng.integers(-2, 3, result.shape).astype(np.float64)
                     result.backward(torch.tensor(grad).to(x.dtype))
                     expected = along_each(grad, [m.T for m in matrices])
                     near["atol"] *= 8
-                    np.testing.assert_allclose(x.grad.double().numpy(), expected, **near)
+                    np.testing.assert_allclose(x.grad.double().cpu().numpy(), expected, **near)
 
 
 @pytest.mark.parametrize("method", ["bilinear", "bicubic", "nearest"])
@@ -181,7 +183,7 @@ def test_bytes(method, antialias):
             x = torch.from_numpy(image).contiguous(memory_format=form)
             y = F.interpolate(x, size=wanted, mode=method, antialias=antialias)
             assert y.dtype == torch.uint8 and y.is_contiguous(memory_format=form)
-            np.testing.assert_array_equal(y.numpy(), expected)
+            np.testing.assert_array_equal(y.cpu().numpy(), expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64, torch.bool])

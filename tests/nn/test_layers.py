@@ -29,8 +29,8 @@ def test_numbers(torch, layer, inputs, keys, sums):
 def test_copies(torch, layer):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = World(torch).eval(layer)
-        fresh = World(torch).eval(layer)
+        module = World(torch).module(layer)
+        fresh = World(torch).module(layer)
     for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         assert repr(other) == repr(module)
         assert list(other.state_dict()) == list(module.state_dict())
@@ -42,3 +42,11 @@ def test_copies(torch, layer):
                 p.zero_()
         assert str(fresh.load_state_dict(module.state_dict())) == "<All keys matched successfully>"
         assert_same(fresh.state_dict(), module.state_dict(), rtol=0, atol=0)
+
+
+def test_lazy_layers_move_before_their_shapes_are_known(torch):
+    layer = torch.nn.LazyBatchNorm1d().half().double()
+    assert torch.nn.parameter.is_lazy(layer.running_mean) and layer.running_mean.persistent
+    assert layer.running_mean.dtype is torch.float64
+    layer.float().to(torch.get_default_device())(torch.ones(2, 4))
+    assert layer.running_mean.shape == (4,) and layer.running_mean.dtype is torch.float32

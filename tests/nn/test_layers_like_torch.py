@@ -15,7 +15,7 @@ def outcome(library, layer, inputs):
     world = World(library)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = world.eval(layer)
+        module = world.module(layer)
         result = {"repr": repr(module), "first": module.state_dict()}
         result["first"] = {
             key: value.clone() if hasattr(value, "clone") and "Uninit" not in repr(value) else None

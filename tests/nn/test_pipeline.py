@@ -12,7 +12,7 @@ CASES = [case for case in layers.ALL if case[1] is not None]
 
 def run(torch, layer, inputs):
     world = World(torch)
-    module = world.eval(layer)
+    module = world.module(layer)
     args, kwargs = world.arguments(inputs)
     torch.manual_seed(1)
     return module(*args, **kwargs), module.state_dict()

@@ -46,7 +46,7 @@ def test_largest_elements(dtype, threads):
     for width, window in itertools.product(WIDTHS, WINDOWS):
         x = numbers(dtype, 1, 2, 7, width)
         values, found = F.max_pool2d(x, *window, return_indices=True)
-        image = x.double().numpy()[0]
+        image = x.double().cpu().numpy()[0]
         for y, column, rows, columns in each_window((7, width), *window):
             for channel, plane in enumerate(image):
                 # The first of equals, row by row.
@@ -66,15 +66,15 @@ def test_means_and_their_gradients(dtype, threads):
         expected = np.zeros(result.shape)
         gradient = np.zeros(x.shape)
         weights = np.random.default_rng(1).integers(-3, 4, result.shape).astype(float)
-        image = x.detach().double().numpy()
+        image = x.detach().double().cpu().numpy()
         for y, column, rows, columns in each_window((7, width), kernel, stride, padding, 1):
             inside = np.ix_([0], range(2), rows, columns)
             expected[0, :, y, column] = image[inside].mean((0, 2, 3))
             share = weights[0, :, y, column] / (len(rows) * len(columns))
             gradient[inside] += share[None, :, None, None]
         result.backward(torch.tensor(weights).to(x.dtype))
-        np.testing.assert_allclose(result.detach().double().numpy(), expected, near, near)
-        np.testing.assert_allclose(x.grad.double().numpy(), gradient, 2 * near, 8 * near)
+        np.testing.assert_allclose(result.detach().double().cpu().numpy(), expected, near, near)
+        np.testing.assert_allclose(x.grad.double().cpu().numpy(), gradient, 2 * near, 8 * near)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -84,21 +84,21 @@ def test_windows_of_several_sizes(dtype, wanted, threads):
     x = numbers(dtype, 2, 3, 13, 22).requires_grad_()
     result = F.adaptive_avg_pool2d(x, wanted)
     largest, where = F.adaptive_max_pool2d(x, wanted, return_indices=True)
-    image = x.detach().double().numpy()
+    image = x.detach().double().cpu().numpy()
     gradient = np.zeros(image.shape)
     height, width = result.shape[2:]
     for y, column in np.ndindex(height, width):
         rows = slice(y * 13 // height, -(-(y + 1) * 13 // height))
         columns = slice(column * 22 // width, -(-(column + 1) * 22 // width))
         part = image[:, :, rows, columns]
-        mean = result.detach().double().numpy()[:, :, y, column]
+        mean = result.detach().double().cpu().numpy()[:, :, y, column]
         np.testing.assert_allclose(mean, part.mean((2, 3)), near, near)
-        assert (largest.detach().double().numpy()[:, :, y, column] == part.max((2, 3))).all()
+        assert (largest.detach().double().cpu().numpy()[:, :, y, column] == part.max((2, 3))).all()
         gradient[:, :, rows, columns] += 1 / (part.shape[2] * part.shape[3])
     taken = x.detach().flatten(2).gather(2, where.flatten(2)).reshape(largest.shape)
     assert torch.equal(taken, largest)
     result.backward(torch.ones_like(result))
-    np.testing.assert_allclose(x.grad.double().numpy(), gradient, 2 * near, near)
+    np.testing.assert_allclose(x.grad.double().cpu().numpy(), gradient, 2 * near, near)
 
 
 @pytest.mark.parametrize("pool", ["max", "whole"])
@@ -149,8 +149,10 @@ def test_channels_may_lie_beside_each_other(pool, shape, dtype):
         pooled.backward(torch.ones_like(pooled))
         results.append((pooled.detach().double(), given.grad.double()))
     (pooled, grad), (other, other_grad) = results
-    np.testing.assert_allclose(other.numpy(), pooled.numpy(), rtol=1e-2 if "16" in dtype else 1e-6)
-    np.testing.assert_allclose(other_grad.numpy(), grad.numpy(), atol=1e-2)
+    np.testing.assert_allclose(
+        other.cpu().numpy(), pooled.cpu().numpy(), rtol=1e-2 if "16" in dtype else 1e-6
+    )
+    np.testing.assert_allclose(other_grad.cpu().numpy(), grad.cpu().numpy(), atol=1e-2)
 
 
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])

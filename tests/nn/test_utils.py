@@ -27,8 +27,11 @@ def both(program):
 
 
 def seeded(torch, make):
+    """With the random numbers of the CPU, on the default device."""
     torch.manual_seed(0)
-    return make()
+    with torch.device("cpu"):
+        made = make()
+    return made.to(torch.get_default_device())
 
 
 def with_grads(torch):

@@ -113,3 +113,27 @@ def test_checkpoint_on_an_npu(tmp_path):
     on_device = torch.load(path, map_location={"npu:0": "npu:0"}, mmap=True)["a"]
     assert on_device.device.type == "npu"
     assert on_device.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_orders_are_those_of_the_cpu_whatever_the_default_device():
+    """What a loader draws, only Python reads: with generators of the CPU, and with none."""
+
+    def orders(seed):
+        torch.manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed)
+        numbers = range(7)
+        samplers = [
+            data.RandomSampler(numbers),
+            data.RandomSampler(numbers, replacement=True, generator=generator),
+            data.SubsetRandomSampler(numbers, generator),
+            data.WeightedRandomSampler([1.0, 2.0, 3.0], 5, generator=generator),
+            data.DistributedSampler(numbers, 2, 0, seed=seed),
+            *data.random_split(numbers, [3, 4]),
+            data.DataLoader(numbers, shuffle=True, collate_fn=list),
+            torch.quasirandom.SobolEngine(2, scramble=True, seed=seed).draw(3).tolist(),
+        ]
+        return [list(sampler) for sampler in samplers]
+
+    expected = orders(3)
+    with torch.device("npu"):
+        assert orders(3) == expected

@@ -1,6 +1,7 @@
 """Deferred ops on NPUs: what eager gives."""
 
 import contextlib
+import math
 import threading
 import time
 
@@ -128,6 +129,16 @@ def in_thread(action):
     thread.join(30)
     assert not thread.is_alive()
     return results[0]
+
+
+def test_a_backward_pass_on_the_current_stream_runs_nothing(torch, simulator):
+    with torch.npu.stream(torch.npu.Stream()):
+        pass  # from now on this thread has chosen a stream
+    x = torch.ones(4, device="npu", requires_grad=True)
+    with torch.pipeline() as pipe:
+        (x * 2).exp().sum().backward()
+        assert x.grad._pending and pipe.flush_id == 0
+    assert x.grad.tolist() == pytest.approx([2 * math.exp(2)] * 4)
 
 
 def test_another_thread_that_reads_uses_the_streams_of_the_recorder(torch, simulator):

@@ -190,6 +190,30 @@ def test_numbers_in_cpu_tensors_are_read_anew(torch, log):
         del result
 
 
+def test_a_number_in_a_cpu_tensor_is_part_of_a_graph(torch, log):
+    x, _ = inputs(torch)
+    replays = 0
+    for value in [2.0] * 5 + [3.0, 2.0, 3.0, 3.0, 3.0]:
+        factor = torch.tensor(value)
+        result, names = log.run(lambda factor: ((x * factor).relu() + factor).exp(), factor)
+        assert torch.equal(result.cpu(), ((x * value).relu() + value).exp().cpu())
+        replays += is_replay(names)
+        del result
+    assert replays >= 4
+
+
+def test_a_number_that_is_written_in_the_window(torch, log):
+    x, _ = inputs(torch)
+    factor = torch.tensor(1.0)
+    for _ in range(5):
+        factor.add_(1)
+        result, names = log.run(lambda: ((x * factor.mul_(2)).relu() + factor).exp())
+        expected = factor.item()
+        assert torch.equal(result.cpu(), ((x * expected).relu() + expected).exp().cpu())
+        assert not is_capture(names)
+        del result
+
+
 def test_each_stream_has_its_own(torch, log, simulator):
     x, w = inputs(torch)
     expected = [tensor.cpu() for tensor in program(torch, x, w)]
@@ -323,12 +347,23 @@ def test_graphs_of_one_stream_share_their_memory(torch, log):
     assert torch.npu.memory_reserved() == before
 
 
-def test_windows_with_much_memory_in_between_are_launched(torch, log):
-    x = torch.ones(8 * MEGABYTE, device="npu")
+def test_windows_with_much_memory_in_between_are_replayed(torch, log):
+    x = torch.ones(6 * MEGABYTE, device="npu")
+    for _ in range(5):
+        result, names = log.run(large_program, torch, x)
+        assert result.item() == x.numel()
+        del result
+    assert is_replay(names)
+
+
+def test_windows_that_need_much_of_the_memory_are_launched(torch, log, simulator):
+    x = torch.ones(6 * MEGABYTE + 8, device="npu")
+    simulator.add_faults(f"memory:0:{1024 * MEGABYTE}")
     for _ in range(5):
         result, names = log.run(large_program, torch, x)
         assert not is_capture(names) and ops_of(names)
         del result
+    simulator.clear_faults()
 
 
 def test_numbers_of_functions_are_part_of_a_graph(torch, log):

@@ -255,6 +255,28 @@ def expected_dtypes(case: OpCase, sample: Sample, dtype: str, count: int) -> lis
     return [result_dtype(one, dtype) for one in rules]
 
 
+def given_dtypes(sample: Sample, dtype: str) -> set[str]:
+    """The dtypes of all tensors that a call is given on a device, and those it asks for."""
+    found = {dtype}
+
+    def look(item):
+        if isinstance(item, Dtype):
+            found.add(item.name)
+        elif not (isinstance(item, V) and item.host):
+            found.add(item.dtype or dtype)
+        return item
+
+    map_values((T, V, Dtype), look, (sample.args, sample.kwargs))
+    return found
+
+
+def dtypes_of(case: OpCase, sample: Sample, dtype: str) -> set[str]:
+    """The same, and those of its results."""
+    rule = sample.result or case.result
+    rules = rule if isinstance(rule, tuple) else (rule,)
+    return given_dtypes(sample, dtype) | {result_dtype(one, dtype) for one in rules}
+
+
 def oracle_results(case: OpCase, sample: Sample, dtype: str, args, kwargs) -> list[np.ndarray]:
     """What NumPy says, rounded to the dtypes the results must have."""
 

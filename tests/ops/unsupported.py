@@ -2,7 +2,9 @@
 
 import re
 
+from tests.ops import harness
 from tests.ops.case import COMPLEX
+from tests.support import library_devices
 
 # Ops of CANN that take no float64.
 NO_FLOAT64 = {
@@ -68,8 +70,19 @@ def decomposes(case, sample):
     return case.name in DECOMPOSITIONS
 
 
+# Gradients made of what CANN lacks: transforms of complex numbers.
+NO_GRADIENT = {"fft_ihfft", "fft_rfft"}
+
+
+def lacks_gradient(case, device):
+    """Whether the device refuses what the gradients of an op are made of."""
+    return device.startswith("npu") and case.name in NO_GRADIENT
+
+
 def is_unsupported(case, dtype, sample, device):
     """Whether the device refuses this call."""
+    if library_devices.lacks(device, *harness.dtypes_of(case, sample, dtype)):
+        return True
     if not device.startswith("npu"):
         return False
     if FOURIER.fullmatch(case.name):

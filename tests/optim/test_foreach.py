@@ -55,13 +55,15 @@ def lists(torch):
         shapes = ((5,), (), (3, 4))
         return [torch.tensor(rng.uniform(0.1, 0.9, shape).astype("float32")) for shape in shapes]
 
-    return {"a": like(), "b": like(), "c": like(), "t": torch.tensor(0.75), "torch": torch}
+    names = {"a": like(), "b": like(), "c": like(), "t": torch.tensor(0.75), "torch": torch}
+    return names | {"scalars": lambda values: torch.tensor(values, device="cpu")}
 
 
 def call(torch, text, in_place=False):
     names = lists(torch)
     head, _, rest = text.partition("(")
     function = getattr(torch, "_foreach_" + head + ("_" if in_place else ""))
+    rest = rest.replace("torch.tensor([", "scalars([")  # wherever the lists are
     given = eval(f"(lambda *args, **kwargs: (args, kwargs))({rest}", names)
     return given[0][0], function(*given[0], **given[1])
 
@@ -174,7 +176,7 @@ MISTAKES = [
 def test_mistakes(torch_gives, text, words):
     def mistake(torch):
         with pytest.raises(RuntimeError) as raised:
-            eval(f"torch.{text}", {"torch": torch})
+            eval(f"torch.{text}".replace("ones(2)", "ones(2, device='cpu')"), {"torch": torch})
         return str(raised.value)
 
     assert words in mistake(mindtorch_v2) and words in torch_gives(mistake)
@@ -227,10 +229,10 @@ def take_step(torch, text, dtype, layout, device="cpu"):
 @pytest.mark.parametrize("layout", ["plain", "transposed", "channels_last"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("text", STEPS)
-def test_fused_steps(torch_gives, text, dtype, layout):
+def test_fused_steps(torch_gives, text, dtype, layout, default_device):
     """torch's numbers for plain floats; its kernels of bfloat16 and of other layouts err."""
     wide = "float64" if dtype == "float64" else "float32"
-    ours = take_step(mindtorch_v2, text, getattr(mindtorch_v2, dtype), layout)
+    ours = take_step(mindtorch_v2, text, getattr(mindtorch_v2, dtype), layout, default_device)
     theirs = torch_gives(
         lambda torch: take_step(torch, text, getattr(torch, wide), "plain"), key=f"{text} {wide}"
     )

@@ -39,6 +39,7 @@ def test_libraries_of_other_devices_are_not_there():
         torch.xpu.synchronize()
 
 
+@pytest.mark.filterwarnings("ignore:.* has no effect")
 def test_settings_are_kept():
     cudnn, cuda = torch.backends.cudnn, torch.backends.cuda
     cudnn.benchmark = True

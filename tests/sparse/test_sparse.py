@@ -42,14 +42,14 @@ def test_entries_at_one_place_add_up(torch):
 @pytest.mark.parametrize("columns", [1, 3, 8, 37, 100])
 def test_products(torch, layout, dtype, columns):
     dtype = getattr(torch, dtype)
-    generator = torch.Generator().manual_seed(columns)
-    dense = torch.randint(-3, 4, (19, 23), generator=generator).to(dtype)
-    dense[torch.rand(19, 23, generator=generator) < 0.7] = 0
-    other = torch.randint(-3, 4, (23, columns), generator=generator).to(dtype)
+    torch.manual_seed(columns)
+    dense = torch.randint(-3, 4, (19, 23)).to(dtype)
+    dense[torch.rand(19, 23) < 0.7] = 0
+    other = torch.randint(-3, 4, (23, columns)).to(dtype)
     found = dense.to_sparse(layout=getattr(torch, layout)) @ other
-    assert found.dtype is dtype and torch.equal(found, dense @ other)
+    assert found.dtype is dtype and torch.equal(found.cpu(), dense.cpu() @ other.cpu())
     turned = other.t().contiguous() @ dense.t().to_sparse(layout=getattr(torch, layout))
-    assert torch.equal(turned, other.t() @ dense.t())
+    assert torch.equal(turned.cpu(), other.cpu().t() @ dense.cpu().t())
 
 
 def test_large_product_on_threads(torch):
@@ -148,7 +148,7 @@ def test_buffers(torch, matrix):
 
 def test_no_silent_conversion(torch, matrix):
     for name in ("cos", "exp", "cumsum", "argmax", "flip"):
-        with pytest.raises(NotImplementedError, match=f"aten::{name}.*SparseCPU"):
+        with pytest.raises(NotImplementedError, match=f"aten::{name}.*Sparse[CN]PU"):
             getattr(matrix, name)(*[0] * (name in ("cumsum", "flip")))
     with pytest.raises(RuntimeError, match="doesn't have storage"):
         matrix.data_ptr()

@@ -74,9 +74,16 @@ def encode_tensor(tensor, torch):
 def decode_tensor(about):
     import mindtorch_v2 as torch
 
+    device = torch.get_default_device()
+    with torch.device("cpu"):
+        kept = decode_on_cpu(about, torch)
+    return kept if isinstance(kept, Sample) else kept.to(device)
+
+
+def decode_on_cpu(about, torch):
     dtype, shape = getattr(torch, about["tensor"]), about["shape"]
     if "sample" in about:
-        values = [decode_tensor(about[key]).double().numpy() for key in ("sample", "last")]
+        values = [decode_on_cpu(about[key], torch).double().numpy() for key in ("sample", "last")]
         return Sample(dtype, shape, numpy.concatenate(values))
     if "values" in about:
         tensor = torch.tensor(about["values"], dtype=dtype).reshape(shape)
@@ -193,7 +200,7 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_collection_modifyitems(config, items):
+def leave_out_the_oracle(config, items):
     """Tests of torch itself: what is written in a test is what torch does."""
     if TORCH_INSTALLED:
         return

@@ -95,6 +95,15 @@ def test_bad_devices(torch, args, exception, text):
         torch.device(*args)
 
 
+def test_an_index_means_the_accelerator_of_this_machine(torch):
+    if torch.accelerator.is_available():
+        assert torch.device(0) == torch.device(torch.accelerator.current_accelerator().type, 0)
+        return
+    for use in (lambda: torch.device(0), lambda: torch.ones(1, device=0)):
+        with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is"):
+            use()
+
+
 def test_devices_do_not_change(torch):
     device = torch.device("cpu")
     with pytest.raises(AttributeError):

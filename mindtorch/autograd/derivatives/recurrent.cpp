@@ -75,6 +75,7 @@ void lstm_layer(Backward& b,
                 const Tensor& output,
                 const TensorMeta&,
                 const TensorMeta&,
+                const Tensor& hidden,
                 const Tensor& gates,
                 const Tensor& cells) {
   if (is_grad_enabled()) {
@@ -86,18 +87,14 @@ void lstm_layer(Backward& b,
   }
   check_kept(keep);
   const auto [grad_gates, grad_h0, grad_c0, grad_hidden] = _lstm_layer_backward(
-      b.grad(0), b.grad(1), b.grad(2), c0, w_hh, w_hr, gates, cells, reverse, batch_sizes);
+      b.grad(0), b.grad(1), b.grad(2), c0, w_hh, w_hr, output, gates, cells, reverse, batch_sizes);
   set_products(b, grad_gates, input, w_ih, 3, {5, 6});
   if (b.needs(1)) b.set(1, grad_h0);
   if (b.needs(2)) b.set(2, grad_c0);
   if (b.needs(4)) {
     b.set(4, mm(t(grad_gates), states_before(h0, output, reverse, batch_sizes)));
   }
-  if (b.needs(7)) {
-    const int64_t units = c0.size(1);
-    const Tensor hidden = mul(narrow(gates, 1, 3 * units, units), tanh(cells));
-    b.set(7, mm(t(grad_hidden), hidden));
-  }
+  if (b.needs(7)) b.set(7, mm(t(grad_hidden), hidden));
 }
 
 void gru_layer(Backward& b,

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "mindtorch/backends/ascend/options.h"
 #include "mindtorch/base/error.h"
-#include "mindtorch/base/options.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -160,7 +160,7 @@ bool start(Libraries& libraries) {
 }
 
 Choice choice_now(std::string& problem) {
-  return g_choice ? *g_choice : parse_choice(options::kNpu.get(), problem);
+  return g_choice ? *g_choice : parse_choice(options::kLibrary.get(), problem);
 }
 
 Libraries& load() {

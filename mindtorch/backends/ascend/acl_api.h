@@ -52,6 +52,7 @@ namespace mindtorch::ascend {
   optional(aclrtUnmapMem)                          \
   optional(aclrtMemGetAllocationGranularity)       \
   optional(aclrtDeviceCanAccessPeer)               \
+  optional(aclrtSetSysParamOpt)                    \
   optional(aclrtDeviceEnablePeerAccess)            \
   optional(aclrtDeviceDisablePeerAccess)           \
   optional(aclmdlRICaptureBegin)                   \

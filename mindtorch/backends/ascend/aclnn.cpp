@@ -4,7 +4,7 @@
 
 #include "mindtorch/backends/ascend/acl_error.h"
 #include "mindtorch/backends/ascend/driver.h"
-#include "mindtorch/base/options.h"
+#include "mindtorch/backends/ascend/options.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_timeline.h"
 #include "mindtorch/runtime/stream.h"

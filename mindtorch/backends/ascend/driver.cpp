@@ -2,7 +2,9 @@
 
 #include "mindtorch/backends/ascend/acl_api.h"
 #include "mindtorch/backends/ascend/acl_error.h"
+#include "mindtorch/backends/ascend/options.h"
 #include "mindtorch/backends/ascend/virtual_memory.h"
+#include "mindtorch/driver/device_row.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -14,6 +16,19 @@ using driver::StreamHandle;
 
 // CANN numbers priorities from 0, the highest, to 7; torch from 0, the lowest, down.
 constexpr int kPriorities = 8;
+
+constexpr driver::DeviceRow kRow{
+    .name = "npu",
+    .title = "NPU",
+    .noun = "NPU",
+    .dispatch_key = "PrivateUse1",
+    .torch_type = 20,
+    .dlpack_type = 12,  // an extension
+    .variables = options::kAll,
+    .alloc_conf = options::kAllocConfs,
+    .pipeline_graphs = &options::kPipelineGraphs,
+    .reduces_float32 = true,
+};
 
 constexpr aclError kOutOfMemory = ACL_ERROR_RT_MEMORY_ALLOCATION;
 
@@ -81,7 +96,7 @@ class Capture final : public driver::GraphCapture {
 
 class AscendDriver final : public driver::DeviceDriver {
  public:
-  const char* kind() const noexcept override { return "npu"; }
+  const driver::DeviceRow& row() const noexcept override { return kRow; }
 
   // As it was at the first use: a child of this process may ask, too.
   int device_count() noexcept override { return load_report().device_count; }
@@ -200,8 +215,8 @@ class AscendDriver final : public driver::DeviceDriver {
     }
     return reinterpret_cast<EventHandle>(event);
   }
-  void destroy_event(EventHandle event) noexcept override {
-    bind_quietly(t_device < 0 ? 0 : t_device);
+  void destroy_event(int device, EventHandle event) noexcept override {
+    bind_quietly(device);
     acl().aclrtDestroyEvent(to_acl(event));
   }
   void record_event(EventHandle event, int device, StreamHandle stream) override {
@@ -212,21 +227,26 @@ class AscendDriver final : public driver::DeviceDriver {
     bind(device);
     MT_ACL(aclrtStreamWaitEvent, to_acl(stream), to_acl(event));
   }
-  bool query_event(EventHandle event) override {
-    bind(t_device < 0 ? 0 : t_device);
+  bool query_event(int device, EventHandle event) override {
+    bind(device);
     aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_NOT_READY;
     MT_ACL(aclrtQueryEventStatus, to_acl(event), &status);
     return status == ACL_EVENT_RECORDED_STATUS_COMPLETE;
   }
-  void wait_event(EventHandle event) override {
-    bind(t_device < 0 ? 0 : t_device);
+  void wait_event(int device, EventHandle event) override {
+    bind(device);
     MT_ACL(aclrtSynchronizeEvent, to_acl(event));
   }
-  float elapsed_ms(EventHandle start, EventHandle end) override {
-    bind(t_device < 0 ? 0 : t_device);
+  float elapsed_ms(int device, EventHandle start, EventHandle end) override {
+    bind(device);
     float ms = 0;
     MT_ACL(aclrtEventElapsedTime, &ms, to_acl(start), to_acl(end));
     return ms;
+  }
+
+  void set_deterministic(bool on) override {
+    if (!load_report().usable || acl().aclrtSetSysParamOpt == nullptr) return;
+    MT_ACL(aclrtSetSysParamOpt, ACL_OPT_DETERMINISTIC, on ? 1 : 0);
   }
 
   driver::VirtualMemory* virtual_memory() noexcept override {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mindtorch/base/options.h"
+#include "mindtorch/backends/ascend/options.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -14,7 +14,7 @@ uint64_t fold(uint64_t a, uint64_t b) {
 }
 
 size_t capacity_from_environment() {
-  static const size_t capacity = options::kNpuPlanCache.get();
+  static const size_t capacity = options::kPlanCache.get();
   return capacity;
 }
 

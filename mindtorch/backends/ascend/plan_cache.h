@@ -57,6 +57,7 @@ class PlanCache final : public runtime::BackendStreamData {
   bool enabled() const { return capacity_ > 0; }
   size_t size() const;
   void clear();
+  void forget_prepared() override { clear(); }
 
  private:
   friend class PlanLease;

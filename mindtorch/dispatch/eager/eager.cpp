@@ -40,27 +40,29 @@ using ops::TensorSpec;
 
 namespace {
 
-// The dtypes of the tensors of a call: of the first one, and of all.
-struct GivenDTypes {
-  DTypeSet first = 0;
-  DTypeSet all = 0;
-
-  void add(DType dtype) {
-    if (all == 0) first = bit(dtype);
-    all |= bit(dtype);
+template <typename Visit>
+[[gnu::always_inline]] inline void each_given(Args args, const Visit& visit) {
+  for (const ops::Value& value : args) {
+    if (value.kind() == ops::ValueKind::kTensor) {
+      visit(value.tensor());
+    } else if (value.kind() == ops::ValueKind::kTensorList) {
+      for (const Tensor& tensor : value.tensor_list()) {
+        if (tensor.defined()) visit(tensor);
+      }
+    }
   }
-};
+}
 
 // The device all tensor arguments share; 0-dim CPU tensors may join any. Throws on a mix. Adds
 // their dtypes to `dtypes`.
-Device common_device(const Op& op, Args args, GivenDTypes& dtypes) {
+Device common_device(const Op& op, Args args, DTypeSet& dtypes) {
   Device device;
   bool found = false;
   bool certain = false;  // set by a tensor that is not a 0-dim CPU one
   const auto add = [&](const Tensor& tensor) {
-    dtypes.add(tensor.dtype());
+    dtypes |= bit(tensor.dtype());
     const Device own = tensor.device();
-    const bool free = own.is_cpu() && tensor.dim() == 0;
+    const bool free = own.is_host() && tensor.dim() == 0;
     if (!found || (!certain && !free)) {
       device = own;
       found = true;
@@ -72,15 +74,7 @@ Device common_device(const Op& op, Args args, GivenDTypes& dtypes) {
              device.str(), " and ", own.str(), "! (when checking arguments of ", op.schema.name,
              ")");
   };
-  for (const ops::Value& value : args) {
-    if (value.kind() == ops::ValueKind::kTensor) {
-      add(value.tensor());
-    } else if (value.kind() == ops::ValueKind::kTensorList) {
-      for (const Tensor& tensor : value.tensor_list()) {
-        if (tensor.defined()) add(tensor);
-      }
-    }
-  }
+  each_given(args, add);
   return device;
 }
 
@@ -98,12 +92,32 @@ void check_kernel(const Op& op, Device device, Args args, std::span<const Tensor
   }
 }
 
-// Of `op` in its primary form.
-void check_dtypes(const Op& op, Device device, GivenDTypes given) {
+// Of a call whose dtypes are not all right at first sight. Numbers in the host's memory have
+// whatever dtype they have: they are not the device's.
+[[gnu::cold]] void check_dtypes_of_device(const Op& op, Device device, Args args, DTypeSet made) {
+  DTypeSet first = 0;
+  DTypeSet given = 0;
+  each_given(args, [&](const Tensor& tensor) {
+    if (tensor.device().type != device.type) return;
+    if (given == 0) first = bit(tensor.dtype());
+    given |= bit(tensor.dtype());
+  });
+  if (given == 0) first = made;
   const Kernel& kernel = op.kernel(device.type);
-  const DTypeSet refused = (given.first & ~kernel.takes) | (given.all & ~kernel.takes_beside);
-  if (MT_UNLIKELY(refused != 0)) {
+  const DTypeSet refused = (first & ~kernel.takes) | ((given | made) & ~kernel.takes_beside);
+  if (refused != 0) {
     ops::refuse_dtype(op, device, static_cast<DType>(std::countr_zero(refused)));
+  }
+}
+
+// That the kernel of `op`, which is in its primary form, takes what is given and made. Most ops
+// begin with the tensor that they compute with.
+void check_dtypes(const Op& op, Device device, Args args, DTypeSet given, DTypeSet made = 0) {
+  const Kernel& kernel = op.kernel(device.type);
+  const bool begins_with_tensor = !args.empty() && args[0].kind() == ops::ValueKind::kTensor;
+  const DTypeSet first = begins_with_tensor ? bit(args[0].tensor().dtype()) : given | made;
+  if (MT_UNLIKELY(((first & ~kernel.takes) | ((given | made) & ~kernel.takes_beside)) != 0)) {
+    check_dtypes_of_device(op, device, args, made);
   }
 }
 
@@ -145,14 +159,19 @@ void run_pointwise_call(Executor& executor,
   }
   // Nothing is launched here that could refuse the dtype.
   if (out.numel() == 0 || !executor.is_immediate()) {
-    if (const auto check = registry.fusion_engine(device.type).check) check(call);
+    if (const auto check = registry.pointwise_check(device.type)) check(call);
     if (out.numel() == 0) return;
   }
   run_prepared(executor, prepared);
 }
 
 void run_view(const Op& op, Args args, Outputs& outputs) {
-  outputs.tensors.push_back(make_view(args[0].tensor(), op.view(args), op.differentiable));
+  const Tensor& self = args[0].tensor();
+  ops::ViewSpec view = op.view(args);
+  if (MT_UNLIKELY(view.dtype.has_value())) {
+    ops::check_device_dtype(op, self.device(), *view.dtype);
+  }
+  outputs.tensors.push_back(make_view(self, std::move(view), op.differentiable));
 }
 
 void run_pointwise(
@@ -172,14 +191,15 @@ void run_pointwise(
   }
 }
 
-void run_kernel(Executor& executor, const Op& op, Args args, GivenDTypes dtypes, Outputs& outputs) {
+void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   SpecList specs;
   op.infer(args, specs);
   if (MT_UNLIKELY(op.auxiliary != 0)) add_auxiliary(op, args, specs);
-  for (const TensorSpec& spec : specs) dtypes.add(spec.dtype);
-  check_dtypes(op, specs[0].device, dtypes);
+  DTypeSet made = 0;
+  for (const TensorSpec& spec : specs) made |= bit(spec.dtype);
+  check_dtypes(op, specs[0].device, args, dtypes, made);
   for (const TensorSpec& spec : specs) outputs.tensors.push_back(make_output(executor, spec));
-  // The outputs' device, not the rule's: "npu" has become an index.
+  // The outputs' device, not the rule's: one without an index has got one.
   run_call(executor, {.op = op,
                       .args = args,
                       .device = outputs.tensors[0].device(),
@@ -189,17 +209,16 @@ void run_kernel(Executor& executor, const Op& op, Args args, GivenDTypes dtypes,
 
 // Writes lists of tensors; gives nothing back.
 void run_list_mutation(
-    Executor& executor, const Op& op, Device device, Args args, GivenDTypes dtypes) {
+    Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
   op.check(args);
-  check_dtypes(op, device, dtypes);
+  check_dtypes(op, device, args, dtypes);
   ops::each_tensor(op.written, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
   run_call(executor,
            {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
   ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
 }
 
-void run_mutation(
-    Executor& executor, const Op& op, Args args, GivenDTypes dtypes, Outputs& outputs) {
+void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
   const Tensor& self = args[0].tensor();
   op.check(args);
   if (!op.allows_overlap) check_no_self_overlap(self);
@@ -209,7 +228,7 @@ void run_mutation(
     transfer(self, *source, args[static_cast<size_t>(op.copy.non_blocking)].to_bool());
   } else {
     if (source != nullptr) check_no_partial_overlap(self, *source);
-    check_dtypes(op, self.device(), dtypes);
+    check_dtypes(op, self.device(), args, dtypes);
     run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
   }
   self.bump_version();
@@ -242,7 +261,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
     return;
   }
-  GivenDTypes dtypes;
+  DTypeSet dtypes = 0;
   const Device device = common_device(op, args, dtypes);
   switch (op.kind) {
     case OpKind::kPointwise:
@@ -255,7 +274,7 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
       return writes_lists ? run_list_mutation(executor, op, device, args, dtypes)
                           : run_mutation(executor, op, args, dtypes, outputs);
     case OpKind::kDynamic:
-      check_dtypes(op, device, dtypes);
+      check_dtypes(op, device, args, dtypes);
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:
       break;
@@ -314,7 +333,7 @@ template <typename Resolve>
 void run_pointwise_inplace(Executor& executor, const Op& op, Args args, const Resolve& resolve) {
   const Tensor& self = args[0].tensor();
   if (executor.replay_in_place(*op.base, args, op.written)) return self.bump_version();
-  GivenDTypes dtypes;
+  DTypeSet dtypes = 0;
   common_device(op, args, dtypes);
   run_pointwise_into(executor, *op.base, args, resolve(), self, false);
 }
@@ -382,7 +401,7 @@ void make_result_of_mutation(const OutCall& call, Outputs& result) {
 }
 
 bool write_pointwise(const OutCall& call) {
-  GivenDTypes dtypes;
+  DTypeSet dtypes = 0;
   common_device(call.op, call.all_args, dtypes);
   run_pointwise_into(call.executor, call.base(), call.args, call.base().resolve(call.args),
                      call.target(0), true);
@@ -437,11 +456,11 @@ void write_kernel_outputs(const OutCall& call, Device device) {
 // A kernel may write right into targets that look like its own outputs.
 bool write_kernel(const OutCall& call) {
   const Op& base = call.base();
-  GivenDTypes dtypes;
+  DTypeSet dtypes = 0;
   const Device device = common_device(call.op, call.all_args, dtypes);
   SpecList specs;
   base.infer(call.args, specs);
-  check_dtypes(base, device, dtypes);
+  check_dtypes(base, device, call.all_args, dtypes);
   bool is_direct = check_targets(call, specs);
   if (is_direct && base.fills_any_shape && holds_range(call.target(0), specs[0].sizes)) {
     write_range(call);
@@ -558,7 +577,7 @@ void run_eager(const Op& op, Args args, const PointwiseCall& call, Outputs& outp
     return;
   }
   if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
-  GivenDTypes dtypes;
+  DTypeSet dtypes = 0;
   common_device(op, args, dtypes);
   run_pointwise(executor, op, args, call, outputs);
 }

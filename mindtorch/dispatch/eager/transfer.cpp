@@ -1,6 +1,5 @@
 #include "mindtorch/dispatch/eager/transfer.h"
 
-#include "mindtorch/base/error.h"
 #include "mindtorch/dispatch/eager/copy.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/copy.h"
@@ -21,15 +20,13 @@ Tensor contiguous_as(const Tensor& src, DType dtype) {
 
 void copy_bytes(const Tensor& self, const Tensor& src, bool non_blocking) {
   const auto bytes = static_cast<size_t>(self.numel() * size_bytes(self.dtype()));
-  if (src.device().is_cpu()) {
+  if (src.device().is_host()) {
     runtime::copy_to_device(runtime_of(self.device()), self.mutable_data_ptr(), src.data_ptr(),
                             bytes, non_blocking);
-  } else if (self.device().is_cpu()) {
+  } else if (self.device().is_host()) {
     runtime::copy_to_host(runtime_of(src.device()), self.mutable_data_ptr(), src.data_ptr(), bytes,
                           non_blocking);
   } else {
-    MT_CHECK(self.device().type == src.device().type, NotImplementedError, "copying from ",
-             src.device().str(), " to ", self.device().str());
     runtime::copy_between_devices(runtime_of(self.device()), self.mutable_data_ptr(),
                                   runtime_of(src.device()), src.data_ptr(), bytes);
   }

@@ -7,16 +7,17 @@ namespace mindtorch::dispatch {
 
 // The last step of an op, now: on this thread's current stream. Outputs have memory.
 
-inline ops::Launch make_launch(Device device) {
-  if (MT_LIKELY(device.is_cpu())) return {device};
-  return {device, runtime::current_stream(runtime::runtime_for(name(device.type), device.index))};
+inline ops::Launch make_launch(Device device, const ops::Op* op = nullptr) {
+  if (MT_LIKELY(!device.is_accelerator())) return {device, {}, op};
+  return {device, runtime::current_stream(runtime::runtime_for(name(device.type), device.index)),
+          op};
 }
 
 inline void launch_kernel(const ops::Op& op,
                           Device device,
                           ops::Args args,
                           std::span<Tensor> outputs) {
-  ops::Launch launch = make_launch(device);
+  ops::Launch launch = make_launch(device, &op);
   op.kernel(device.type).impl(launch, args, outputs);
 }
 
@@ -34,7 +35,7 @@ inline void launch_dynamic(const ops::Op& op,
                            Device device,
                            ops::Args args,
                            ops::Outputs& outputs) {
-  ops::Launch launch = make_launch(device);
+  ops::Launch launch = make_launch(device, &op);
   op.kernel(device.type).dynamic(launch, args, outputs);
 }
 

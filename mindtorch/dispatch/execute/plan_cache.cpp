@@ -4,10 +4,6 @@
 
 namespace mindtorch::dispatch {
 
-const Trace* PlanCache::predicted() const {
-  return last_ == nullptr ? nullptr : &last_->successor->trace();
-}
-
 PlanRunner& PlanCache::use(Entry& entry) {
   ++uses_;
   was_recent_ = entry.last_use != 0 && uses_ - entry.last_use <= kFewTraces;

@@ -19,7 +19,7 @@ class PlanCache {
   // numbers, and the params of its first ops; those of the others are as predicted.
   PlanRunner* find_predicted(std::span<const uint8_t> visible, const Trace& recorded);
   // What is recorded next, if the program repeats itself; or null.
-  const Trace* predicted() const;
+  const PlanRunner* predicted() const { return last_ == nullptr ? nullptr : last_->successor; }
   uint64_t made() const { return made_; }
   // The plan found last served a few traces ago, too: it is not new, and still in the CPU's caches.
   bool was_recent() const { return was_recent_; }

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mindtorch/base/options.h"
 #include "mindtorch/base/thread_safety.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/host_wait.h"
@@ -50,11 +50,6 @@ Shared& shared() {
   return *shared;
 }
 
-bool is_enabled() {
-  static const bool enabled = options::kNpuPipelineGraphs.get();
-  return enabled;
-}
-
 // The stream is to be idle; its error is raised by the next wait for it.
 void wait_for(runtime::Stream stream) noexcept {
   runtime::DeviceRuntime& runtime = stream.runtime();
@@ -69,9 +64,10 @@ void wait_for(runtime::Stream stream) noexcept {
 }  // namespace
 
 std::unique_ptr<PlanGraphs> PlanGraphs::make(Device device) {
-  if (!is_enabled()) return nullptr;
   runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
   if (runtime.driver().graph_capture() == nullptr) return nullptr;
+  const FlagOption* const wanted = runtime.driver().row().pipeline_graphs;
+  if (wanted != nullptr && !wanted->get()) return nullptr;
   return std::make_unique<PlanGraphs>(runtime);
 }
 

@@ -22,7 +22,7 @@ namespace mindtorch::dispatch {
 // The graphs of one plan, for one device. One thread at a time; any thread may drop them.
 class PlanGraphs {
  public:
-  // Null: the device has none, or MINDTORCH_NPU_PIPELINE_GRAPHS is 0.
+  // Null: the device has none, or they are switched off.
   static std::unique_ptr<PlanGraphs> make(Device device);
   explicit PlanGraphs(runtime::DeviceRuntime& runtime);
   ~PlanGraphs();

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "mindtorch/dispatch/execute/launch.h"
+#include "mindtorch/driver/device_row.h"
+#include "mindtorch/ops/prepared_group.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/address_hint.h"
 #include "mindtorch/runtime/workspace.h"
@@ -12,17 +14,24 @@
 namespace mindtorch::dispatch {
 namespace {
 
-// Fewer steps are launched as quickly as a graph is found. With more memory between them the device
-// takes longer than the host, and the memory is better used elsewhere.
+// Fewer steps are launched as quickly as a graph is found.
 constexpr size_t kFewSteps = 3;
-constexpr size_t kMaxGraphBytes = size_t{64} << 20;
+// A graph keeps its memory: as much as the device's row allows, or this part of what is free.
+constexpr size_t kFreeParts = 16;
+
+bool can_be_kept(size_t bytes, Device device) {
+  if (bytes <= device_row(device.type).graph_bytes) return true;
+  runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
+  return bytes <= runtime.driver().memory_info(device.index).free_bytes / kFreeParts;
+}
 
 }  // namespace
 
 // What launching a step needs: a prepared group, a pointwise call, a pattern's tensors, or a
 // kernel's arguments.
 struct PlanRunner::Step {
-  std::unique_ptr<ops::FusedProgram> program;
+  std::shared_ptr<ops::PreparedGroup> group;
+  std::unique_ptr<Singles> singles;  // of the group; null: they were not needed so far
   std::unique_ptr<ops::PointwiseCall> call;
   ops::PointwiseFn engine = nullptr;  // that runs it
   const ops::Op* op = nullptr;
@@ -32,6 +41,12 @@ struct PlanRunner::Step {
   std::vector<Tensor> outputs;
   const ops::CallPattern* pattern = nullptr;
   ops::PatternCall match;  // that it runs on
+};
+
+// The ops of a group, one by one.
+struct PlanRunner::Singles {
+  std::vector<PlanStep> plan;
+  std::vector<Step> steps;
 };
 
 PlanRunner::PlanRunner(const Trace& trace,
@@ -45,20 +60,20 @@ PlanRunner::PlanRunner(const Trace& trace,
   numbers_.resize(trace_.numbers.size());
   numbers_.insert(numbers_.end(), plan_.constants.begin(), plan_.constants.end());
   steps_.resize(plan_.steps.size());
-  for (size_t i = 0; i < steps_.size(); ++i) prepare(steps_[i], i);
+  for (size_t i = 0; i < steps_.size(); ++i) prepare(steps_[i], plan_.steps[i]);
   find_used();
   if (can_be_captured()) graphs_ = PlanGraphs::make(steps_[0].device);
 }
 
 PlanRunner::~PlanRunner() = default;
 
-void PlanRunner::prepare(Step& step, size_t index) {
-  const PlanStep& plan = plan_.steps[index];
+void PlanRunner::prepare(Step& step, const PlanStep& plan) {
   const OpRecord& op = trace_.ops[plan.first_op];
   step.op = op.op;
   step.device = op.device;
   if (plan.is_fused) {
-    step.program = ops::registry().fusion_engine(op.device.type).prepare(plan.group);
+    const ops::FusionEngine& engine = *ops::registry().fusion_engine(op.device.type);
+    step.group = ops::PreparedGroup::find(plan.group, engine);
   } else if (plan.match) {
     prepare_pattern(step, *plan.match);
   } else {
@@ -157,19 +172,49 @@ void PlanRunner::find_used() {
 }
 
 bool PlanRunner::can_be_captured() const {
-  if (steps_.size() <= kFewSteps || steps_[0].device.is_cpu()) return false;
+  if (steps_.size() <= kFewSteps || !steps_[0].device.is_accelerator()) return false;
   const Device device = steps_[0].device;
+  const driver::DeviceRow& row = device_row(device.type);
   for (const Step& step : steps_) {
-    if (step.device != device || step.op->random) return false;
+    if (step.device != device || (step.op->random && !row.graphs_draw_numbers)) return false;
   }
   size_t bytes = 0;
   for (const uint32_t used : used_) {
     const StorageRecord& storage = trace_.storages[used];
-    // A graph would not read again what the host reads while an op is launched.
-    if (storage.device != device) return false;
+    if (storage.device != device && !is_host_number(used)) return false;
     if (storage.is_unallocated != 0) bytes += storage.size_bytes;
   }
-  return bytes <= kMaxGraphBytes;
+  return can_be_kept(bytes, device);
+}
+
+// A graph would not read again what the host reads while an op is launched. Of pointwise ops that
+// is the value of a CPU tensor without dims: part of the graph's key.
+bool PlanRunner::is_host_number(uint32_t storage) const {
+  const StorageRecord& record = trace_.storages[storage];
+  if (!record.device.is_host() || record.is_unallocated != 0 ||
+      record.size_bytes > sizeof(HostNumber)) {
+    return false;
+  }
+  return std::ranges::all_of(trace_.ops, [&](const OpRecord& op) {
+    const auto is_it = [&](uint32_t id) {
+      return id != kNoTensor && trace_.tensors[id].storage == storage;
+    };
+    const auto is_value = [&](uint32_t id) {
+      return !is_it(id) || (op.is_pointwise != 0 && trace_.tensors[id].rank == 0);
+    };
+    return std::ranges::all_of(trace_.operands(op), is_value) &&
+           std::ranges::none_of(trace_.outputs(op), is_it);
+  });
+}
+
+void PlanRunner::add_to_key(const StorageImpl& storage) {
+  if (!storage.device().is_host()) {
+    graph_key_.push_back(reinterpret_cast<uintptr_t>(storage.raw_data()));
+    return;
+  }
+  HostNumber number{};
+  std::memcpy(number.data(), storage.raw_data(), storage.size_bytes());
+  graph_key_.insert(graph_key_.end(), number.begin(), number.end());
 }
 
 bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
@@ -221,22 +266,22 @@ void PlanRunner::take_params(const Trace& recorded) {
 }
 
 void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
+  has_run_ = false;
   std::ranges::copy(recorded.numbers, numbers_.begin());
   std::ranges::copy(recorded.numbers, trace_.numbers.begin());
   if (!recorded.params.empty()) take_params(recorded);
   for (const uint32_t storage : plan_.unwritten) storages[storage]->allocate_now();
-  if (graphs_ == nullptr || !replay(storages)) launch(storages, done);
+  // A captured graph would go on running what it has captured.
+  if (graphs_ == nullptr || !are_groups_final() || !replay(storages)) launch(storages, done);
   done = trace_.ops.size();
+  has_run_ = true;
 }
 
 bool PlanRunner::replay(Storages storages) {
   const runtime::Stream stream = graphs_->stream();
   if (!stream) return false;
   graph_key_.clear();
-  const auto add_address = [&](uint32_t storage) {
-    graph_key_.push_back(reinterpret_cast<uintptr_t>(storages[storage]->raw_data()));
-  };
-  std::ranges::for_each(external_, add_address);
+  for (const uint32_t storage : external_) add_to_key(*storages[storage]);
   graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
   graph_key_.push_back(params_hash_);
   try {
@@ -245,7 +290,7 @@ bool PlanRunner::replay(Storages storages) {
     release_outputs(storages);
     return false;
   }
-  std::ranges::for_each(plan_.outputs, add_address);
+  for (const uint32_t storage : plan_.outputs) add_to_key(*storages[storage]);
   switch (graphs_->replay(graph_key_, stream)) {
     case PlanGraphs::Found::kQueued:
       return true;
@@ -296,36 +341,52 @@ void PlanRunner::release_intermediates(Storages storages) {
   }
 }
 
+bool PlanRunner::are_groups_final() {
+  are_groups_final_ = are_groups_final_ || std::ranges::all_of(steps_, [](const Step& step) {
+                        return step.group == nullptr || step.group->is_final();
+                      });
+  return are_groups_final_;
+}
+
+void PlanRunner::rebind(Storages storages, uint32_t storage) {
+  if (!proxies_[storage]) return;
+  proxies_[storage]->rebind(storages[plan_.buffer_of[storage]]->raw_data());
+}
+
 void PlanRunner::launch(Storages storages, size_t& done) {
   runtime::SharedWorkspace workspace(workspace_bytes_);
-  const auto rebind = [&](uint32_t storage, uint32_t buffer) {
-    if (proxies_[storage]) proxies_[storage]->rebind(storages[buffer]->raw_data());
-  };
-  for (const uint32_t storage : external_) rebind(storage, storage);
+  launches_ = 0;
+  for (const uint32_t storage : external_) rebind(storages, storage);
   for (size_t i = 0; i < steps_.size(); ++i) {
-    const PlanStep& plan = plan_.steps[i];
-    done = plan.first_op;
-    for (const uint32_t storage : plan.allocates) {
-      storages[storage]->allocate_now();
-      rebind(storage, storage);
-    }
-    for (const uint32_t storage : plan.donated) rebind(storage, plan_.buffer_of[storage]);
-    if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
-      const profiler::Span span(
-          {.kind = profiler::Kind::kPipeline, .name = name_of(plan), .is_on_any_thread = true});
-      launch_step(i, storages);
-    } else {
-      launch_step(i, storages);
-    }
-    for (const uint32_t storage : plan.releases) storages[storage]->release_bytes();
+    done = plan_.steps[i].first_op;
+    run_step(steps_[i], plan_.steps[i], storages);
   }
 }
 
-void PlanRunner::launch_step(size_t index, Storages storages) {
-  Step& step = steps_[index];
-  if (step.program != nullptr) {
-    launch_fused(step, plan_.steps[index], storages);
-  } else if (step.pattern != nullptr) {
+void PlanRunner::run_step(Step& step, const PlanStep& plan, Storages storages) {
+  for (const uint32_t storage : plan.allocates) {
+    storages[storage]->allocate_now();
+    rebind(storages, storage);
+  }
+  for (const uint32_t storage : plan.donated) rebind(storages, storage);
+  if (MT_UNLIKELY(profiler::wants(profiler::kHost))) {
+    const profiler::Span span(
+        {.kind = profiler::Kind::kPipeline, .name = name_of(plan), .is_on_any_thread = true});
+    launch_step(step, plan, storages);
+  } else {
+    launch_step(step, plan, storages);
+  }
+  for (const uint32_t storage : plan.releases) storages[storage]->release_bytes();
+}
+
+void PlanRunner::launch_step(Step& step, const PlanStep& plan, Storages storages) {
+  if (step.group != nullptr) {
+    const ops::FusedProgram* const program = step.group->program();
+    return program == nullptr ? run_singles(step, plan, storages)
+                              : launch_fused(step, *program, plan, storages);
+  }
+  ++launches_;
+  if (step.pattern != nullptr) {
     ops::Launch launch = make_launch(step.device);
     step.pattern->launch(launch, step.match);
   } else if (step.call != nullptr) {
@@ -345,7 +406,11 @@ std::string PlanRunner::name_of(const PlanStep& step) const {
   return "fused(" + names + ")";
 }
 
-void PlanRunner::launch_fused(const Step& step, const PlanStep& plan, Storages storages) {
+void PlanRunner::launch_fused(const Step& step,
+                              const ops::FusedProgram& program,
+                              const PlanStep& plan,
+                              Storages storages) {
+  ++launches_;
   addresses_.clear();
   for (const TensorAddress& address : plan.addresses) {
     char* const base = address.storage == kNumberStorage
@@ -354,7 +419,28 @@ void PlanRunner::launch_fused(const Step& step, const PlanStep& plan, Storages s
     addresses_.push_back(base + address.offset_bytes);
   }
   ops::Launch launch = make_launch(step.device);
-  step.program->run(launch, addresses_);
+  program.run(launch, addresses_);
+}
+
+void PlanRunner::run_singles(Step& step, const PlanStep& plan, Storages storages) {
+  if (step.singles == nullptr) {
+    auto made = std::make_unique<Singles>(single_steps(trace_, plan_, plan));
+    made->steps.resize(made->plan.size());
+    for (size_t i = 0; i < made->plan.size(); ++i) prepare(made->steps[i], made->plan[i]);
+    step.singles = std::move(made);
+  }
+  // The group as one needs no proxies: nothing else keeps them up to date.
+  for (const uint32_t member : plan.members) {
+    const OpRecord& op = trace_.ops[member];
+    for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
+      const uint32_t id = trace_.tensor_ids[op.first_id + k];
+      if (id == kNoTensor || trace_.tensors[id].storage == kNumberStorage) continue;
+      rebind(storages, trace_.tensors[id].storage);
+    }
+  }
+  for (size_t i = 0; i < step.singles->steps.size(); ++i) {
+    run_step(step.singles->steps[i], step.singles->plan[i], storages);
+  }
 }
 
 }  // namespace mindtorch::dispatch

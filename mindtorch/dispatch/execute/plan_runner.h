@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,10 +15,10 @@
 
 namespace mindtorch::dispatch {
 
-// A plan made ready to run many times: fused groups are prepared by their device's engine, kernels
-// have their arguments. A run supplies addresses and numbers only. Kernels work on proxies,
-// storages of the runner's own over the same bytes: the real ones stay pending until the run is
-// done. One thread at a time.
+// A plan made ready to run many times: fused groups are prepared by their device's engine (until
+// then, and where it refuses, their ops run one by one), kernels have their arguments. A run
+// supplies addresses and numbers only. Kernels work on proxies, storages of the runner's own over
+// the same bytes: the real ones stay pending until the run is done. One thread at a time.
 class PlanRunner {
  public:
   // `varying`: as in make_plan().
@@ -31,6 +32,16 @@ class PlanRunner {
   bool has_visible(std::span<const uint8_t> visible) const {
     return std::ranges::equal(visible, visible_);
   }
+  // The trace may as well end after so many ops, and another begin: no group or pattern has ops on
+  // both sides, and `is_visible` says of no storage that it must have bytes there and has not. One
+  // that failed stays whole, so that its error comes where it came before.
+  template <typename IsVisible>
+  bool can_end_after(size_t ops, const IsVisible& is_visible) const {
+    return has_run_ && plan_.ends_within[ops - 1] == 0 &&
+           std::ranges::none_of(plan_.unstored, [&](const Unstored& each) {
+             return each.last_op < ops && is_visible(each.storage);
+           });
+  }
   // Fused ops have these params and numbers. `params`: of the first ops; the others' are known to
   // be the same.
   bool has_params(std::span<const ops::PointwiseParams> params,
@@ -43,22 +54,33 @@ class PlanRunner {
   void run(Storages storages, const Trace& recorded, size_t& done);
   // The runner that ran after this one the last time.
   PlanRunner* successor = this;
-  size_t launches() const { return plan_.steps.size(); }
+  size_t launches() const { return launches_; }  // of the last run
   bool takes_long() const { return plan_.takes_long; }
 
  private:
   struct Step;
+  struct Singles;
+  using HostNumber = std::array<uint64_t, 2>;  // up to complex128
 
-  void prepare(Step& step, size_t index);
+  void prepare(Step& step, const PlanStep& plan);
   void prepare_single(Step& step, const OpRecord& op);
   void prepare_pattern(Step& step, const PatternMatch& match);
   void find_used();
   bool can_be_captured() const;
+  bool is_host_number(uint32_t storage) const;
+  void add_to_key(const StorageImpl& storage);
   void take_params(const Trace& recorded);
   void take_numbers(Step& step, const OpRecord& op);
+  bool are_groups_final();
   void launch(Storages storages, size_t& done);
-  void launch_step(size_t index, Storages storages);
-  void launch_fused(const Step& step, const PlanStep& plan, Storages storages);
+  void rebind(Storages storages, uint32_t storage);
+  void run_step(Step& step, const PlanStep& plan, Storages storages);
+  void launch_step(Step& step, const PlanStep& plan, Storages storages);
+  void launch_fused(const Step& step,
+                    const ops::FusedProgram& program,
+                    const PlanStep& plan,
+                    Storages storages);
+  void run_singles(Step& step, const PlanStep& plan, Storages storages);
   // For people: its op, or "fused(add, relu)".
   std::string name_of(const PlanStep& step) const;
   // Queues the work as a graph of the device. False: it must be launched.
@@ -85,6 +107,9 @@ class PlanRunner {
   std::vector<uint64_t> graph_key_;
   uint64_t params_hash_ = 0;
   size_t workspace_bytes_ = 0;  // the largest
+  size_t launches_ = 0;
+  bool are_groups_final_ = false;  // are_groups_final() once and for all
+  bool has_run_ = false;        // to its end, the last time
 };
 
 }  // namespace mindtorch::dispatch

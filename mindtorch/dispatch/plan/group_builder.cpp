@@ -10,21 +10,29 @@ using ops::RowFunction;
 
 constexpr uint16_t kStepBit = 0x8000;  // a value that a step makes, until the inputs are counted
 
-// An op that is a function of rows: of this many dims, counted from the last.
+// An op that is a function of rows: of this many dims, counted from the last, or of the leading
+// ones.
 struct RowCall {
-  size_t dims;
+  size_t dims = 0;
+  bool are_leading = false;
   double correction = 0;  // of variances
 };
 
-// How many trailing dims an argument names; 0: it names others, too.
-size_t trailing_dims(const ops::Value& dims, uint32_t rank) {
+// The dims that an argument names. None: neither the last ones nor the first.
+RowCall row_dims(const ops::Value& dims, uint32_t rank) {
   const auto wrap = [&](int64_t dim) { return dim < 0 ? dim + rank : dim; };
-  if (dims.kind() == ops::ValueKind::kInt) return wrap(dims.to_int()) == rank - 1 ? 1 : 0;
-  if (dims.is_none() || dims.int_list().size() == 0) return rank;
-  const IntList list = dims.int_list();
-  const auto first = static_cast<int64_t>(rank - list.size());
-  return std::ranges::all_of(list, [&](int64_t dim) { return wrap(dim) >= first; }) ? list.size()
-                                                                                    : 0;
+  const int64_t one = dims.kind() == ops::ValueKind::kInt ? dims.to_int() : 0;
+  if (dims.is_none()) return {rank};
+  const IntList list =
+      dims.kind() == ops::ValueKind::kInt ? IntList(&one, 1) : IntList(dims.int_list());
+  if (list.empty()) return {rank};
+  const auto count = static_cast<int64_t>(list.size());
+  const auto are_all = [&](auto&& is_in) {
+    return std::ranges::all_of(list, [&](int64_t dim) { return is_in(wrap(dim)); });
+  };
+  if (are_all([&](int64_t dim) { return dim >= rank - count; })) return {list.size()};
+  if (are_all([&](int64_t dim) { return dim < count; })) return {list.size(), true};
+  return {};
 }
 
 // Complex numbers and the like are not fused.
@@ -55,7 +63,7 @@ std::optional<RowCall> as_row_call(const Trace& trace, const OpRecord& op) {
     return decode(trace.arguments_of(op)[static_cast<size_t>(index)], trace.payload);
   };
   const ops::RowTrait& rows = op.op->rows;
-  RowCall call{trailing_dims(argument(rows.dim), in.rank)};
+  RowCall call = row_dims(argument(rows.dim), in.rank);
   if (call.dims == 0) return {};
   for (const Argument& each : trace.arguments_of(op)) {
     if (each.kind == ops::ValueKind::kDType && static_cast<DType>(each.bits) != in.dtype) return {};
@@ -77,7 +85,7 @@ bool GroupBuilder::View::overlaps(const View& other) const {
 }
 
 bool GroupBuilder::has_room() const {
-  return steps_.size() < engine_.max_steps && possible_stores_ < engine_.max_stores;
+  return steps_.size() < engine_.limits.max_steps && possible_stores_ < engine_.limits.max_stores;
 }
 
 // How many of the group's dims a tensor of one element a row spans: all, those of the row being 1,
@@ -143,16 +151,17 @@ bool GroupBuilder::splits(const View& view, size_t row_dims) const {
 
 bool GroupBuilder::can_have_rows(size_t row_dims) const {
   if (row_dims_ != 0) return row_dims_ == row_dims;
+  if (has_leading_) return false;
   const auto fits = [&](const View& view) { return splits(view, row_dims); };
   return std::all_of(inputs_.begin(), inputs_.end(), fits) &&
          std::all_of(made_.begin(), made_.end(), [&](const Made& made) { return fits(made.view); });
 }
 
-// Null: it reads a part of what a step of the group writes, or is one input more than the engine
-// takes.
+// Null: it reads a part of what a step of the group writes, or what is there at its end only, or is
+// one input more than the engine takes.
 std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
   for (size_t k = made_.size(); k-- > 0;) {
-    if (made_[k].view == view) {
+    if (made_[k].view == view && !made_[k].is_leading) {
       shares_ = true;
       return static_cast<uint16_t>(k | kStepBit);
     }
@@ -164,7 +173,7 @@ std::optional<uint16_t> GroupBuilder::find_or_add_input(const View& view) {
       return static_cast<uint16_t>(k);
     }
   }
-  if (inputs_.size() == engine_.max_inputs) return {};
+  if (inputs_.size() == engine_.limits.max_inputs) return {};
   if (row_dims_ != 0 && !splits(view, row_dims_)) return {};
   inputs_.push_back(view);
   return static_cast<uint16_t>(inputs_.size() - 1);
@@ -204,6 +213,7 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
   const TensorRecord& record = trace_.tensors[target];
   // One that fails must not leave the others half done.
   if (record.dtype != op.result || op.checks_divisor()) return false;
+  if (!engine_.can_fuse(op.function, op.compute)) return false;
   if (steps_.empty()) sizes_ = Shape(trace_.sizes(record));
   if (numel(sizes_) == 0) return false;
   const bool is_full = std::ranges::equal(trace_.sizes(record), sizes_);
@@ -232,7 +242,7 @@ bool GroupBuilder::add_pointwise(const OpRecord& op) {
       feeds_back |= is_full && of_row;
     }
   }
-  if (feeds_back && row_size() > engine_.max_row) return false;
+  if (feeds_back && row_size() > engine_.limits.max_row) return false;
   return add_step(op, step, *out);
 }
 
@@ -249,7 +259,7 @@ bool GroupBuilder::add_copy(const OpRecord& op) {
   const std::optional<uint16_t> value = find_or_add_input(*from);
   if (!value) return false;
   const bool is_row = (*value & kStepBit) != 0 && made_[*value & ~kStepBit].is_row;
-  if (is_row && row_size() > engine_.max_row) return false;
+  if (is_row && row_size() > engine_.limits.max_row) return false;
   ops::FusedStep step;
   step.is_copy = true;
   step.compute = from->dtype;
@@ -297,13 +307,12 @@ bool GroupBuilder::add_row_function(const OpRecord& op) {
   const TensorRecord& in = trace_.tensors[source];
   if (steps_.empty()) sizes_ = Shape(trace_.sizes(in));
   if (numel(sizes_) == 0 || !std::ranges::equal(trace_.sizes(in), sizes_)) return false;
-  if (engine_.has_row == nullptr || !engine_.has_row(function, in.dtype) ||
-      !can_have_rows(call->dims)) {
-    return false;
-  }
+  if (call->are_leading) return add_leading(op, call->dims, call->correction);
+  if (!engine_.can_fuse(function, in.dtype) || !can_have_rows(call->dims)) return false;
   row_dims_ = call->dims;
   const bool makes_row = ops::gives_row(function);
-  if (row_size() < engine_.min_row || (makes_row && row_size() > engine_.max_row)) return false;
+  if (row_size() < engine_.limits.min_row || (makes_row && row_size() > engine_.limits.max_row))
+    return false;
   const uint32_t target = trace_.outputs(op)[0];
   const std::optional<size_t> span =
       makes_row ? sizes_.size() : row_span(trace_.sizes(trace_.tensors[target]));
@@ -327,15 +336,37 @@ bool GroupBuilder::add_row_function(const OpRecord& op) {
   return add_step(op, step, *out);
 }
 
+// A function of the leading dims. Its result is there when all elements have been gone over: only
+// others can read it.
+bool GroupBuilder::add_leading(const OpRecord& op, size_t dims, double correction) {
+  const DType dtype = trace_.tensors[trace_.operands(op)[0]].dtype;
+  if (row_dims_ != 0 || !engine_.can_fuse_leading(op.op->rows.function, dtype)) return false;
+  const std::optional<View> from = view(trace_.operands(op)[0], sizes_.size());
+  const std::optional<View> out = view(trace_.outputs(op)[0], sizes_.size());
+  if (!from || !out || ops::gives_row(op.op->rows.function)) return false;
+  const std::optional<uint16_t> value = find_or_add_input(*from);
+  if (!value) return false;
+  ops::FusedStep step;
+  step.row = op.op->rows.function;
+  step.params.f[0] = correction;
+  step.compute = step.result = dtype;
+  step.leading_dims = static_cast<uint8_t>(dims);
+  step.count = 1;
+  step.operands[0] = *value;
+  return add_step(op, step, *out);
+}
+
 bool GroupBuilder::add_step(const OpRecord& op, const ops::FusedStep& step, const View& out) {
   if (row_dims_ != 0 && !splits(out, row_dims_)) return false;
+  const bool is_leading = step.leading_dims != 0;
   // What is read from memory elsewhere in the group must not be what this writes, but for the very
   // same elements, which are read first.
   for (const View& input : inputs_) {
-    if (input.overlaps(out) && !(input == out)) return false;
+    if (input.overlaps(out) && (is_leading || !(input == out))) return false;
   }
   for (const Made& earlier : made_) {
-    if (earlier.view.overlaps(out) && !(earlier.view == out)) return false;
+    const bool is_same = earlier.view == out && !is_leading && !earlier.is_leading;
+    if (earlier.view.overlaps(out) && !is_same) return false;
   }
   for (Made& earlier : made_) {
     if (earlier.view == out) earlier.is_newest = false;
@@ -343,7 +374,8 @@ bool GroupBuilder::add_step(const OpRecord& op, const ops::FusedStep& step, cons
   const StorageLiveness& live = liveness_.storages[out.storage];
   const size_t index = trace_.index_of(op);
   possible_stores_ += live.is_visible || live.last_use > static_cast<int64_t>(index);
-  made_.push_back({out, step.is_row, true, index});
+  made_.push_back({out, step.is_row, is_leading, true, index});
+  has_leading_ |= is_leading;
   steps_.push_back(step);
   return true;
 }

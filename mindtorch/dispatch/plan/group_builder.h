@@ -52,8 +52,9 @@ class GroupBuilder {
   };
   struct Made {  // by a step
     View view;
-    bool is_row;     // one element a row
-    bool is_newest;  // no later step writes there
+    bool is_row;      // one element a row
+    bool is_leading;  // FusedStep::leading_dims
+    bool is_newest;   // no later step writes there
     size_t op;
   };
 
@@ -62,6 +63,7 @@ class GroupBuilder {
   bool add_fill(const OpRecord& op);
   bool add_copy(const OpRecord& op);
   bool add_row_function(const OpRecord& op);
+  bool add_leading(const OpRecord& op, size_t dims, double correction);
   bool has_room() const;
   bool is_used_outside(const Made& made, std::span<const uint8_t> is_member) const;
   std::optional<size_t> row_span(IntList sizes) const;
@@ -86,6 +88,7 @@ class GroupBuilder {
   std::vector<Made> made_;
   size_t possible_stores_ = 0;
   bool shares_ = false;
+  bool has_leading_ = false;
 };
 
 }  // namespace mindtorch::dispatch

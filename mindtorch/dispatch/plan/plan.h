@@ -23,7 +23,7 @@ struct PlanStep {
   bool is_fused = false;
   ops::FusedGroup group;                 // of a fused step,
   std::vector<TensorAddress> addresses;  // with the address of each input, then of each store
-  std::vector<uint32_t> members;         // and its ops
+  std::vector<uint32_t> members;         // and its ops: single_steps()
   std::optional<PatternMatch> match;
   std::vector<uint32_t> allocates;  // storages that get memory before the step
   std::vector<uint32_t> donated;    // storages that take over an operand's: Plan::buffer_of
@@ -34,6 +34,12 @@ struct PlanStep {
 struct FixedNumber {
   uint32_t index;
   uint64_t bits;
+};
+
+// A storage that stays in registers, and the last op that uses it.
+struct Unstored {
+  uint32_t storage;
+  uint32_t last_op;
 };
 
 // How to run a trace. Plain data: it names no device's code and holds no memory, so that it can be
@@ -47,7 +53,9 @@ struct Plan {
   std::vector<uint32_t> buffer_of;  // by storage: the one whose memory it has
   std::vector<uint32_t> unwritten;  // visible storages that no op writes
   std::vector<uint32_t> outputs;    // visible storages that get memory
-  bool takes_long = false;          // enough work on the host that other threads should run
+  std::vector<Unstored> unstored;
+  std::vector<uint8_t> ends_within;  // by op: a step has ops up to it and behind it
+  bool takes_long = false;           // enough work on the host that other threads should run
 };
 
 // `visible`: of each storage, whether something outside the trace can see it. `varying`: of each
@@ -56,5 +64,9 @@ struct Plan {
 Plan make_plan(const Trace& trace,
                std::span<const uint8_t> visible,
                std::span<const uint8_t> varying = {});
+
+// The ops of a fused step, one by one, in its place: for as long as its engine has no program for
+// it. They allocate and release what the group as one never has in memory.
+std::vector<PlanStep> single_steps(const Trace& trace, const Plan& plan, const PlanStep& group);
 
 }  // namespace mindtorch::dispatch

@@ -93,10 +93,11 @@ class Planner {
         add_pattern(i);
         continue;
       }
-      const ops::FusionEngine& engine = ops::registry().fusion_engine(trace_.ops[i].device.type);
-      if (engine.prepare == nullptr || !add_group(i, engine)) add_single(i);
+      const auto* const engine = ops::registry().fusion_engine(trace_.ops[i].device.type);
+      if (engine == nullptr || !add_group(i, *engine)) add_single(i);
     }
     place_memory();
+    find_ends();
     return std::move(plan_);
   }
 
@@ -112,6 +113,7 @@ class Planner {
   bool add_group(size_t first, const ops::FusionEngine& engine);
   void add_single(size_t op);
   void place_memory();
+  void find_ends();
   void donate_buffers(std::span<const uint32_t> first, std::span<uint32_t> last);
   uint32_t find_donor(const OpRecord& op, uint32_t step, std::span<const uint32_t> last) const;
   bool spans_storage(const TensorRecord& tensor) const;
@@ -136,7 +138,7 @@ void Planner::find_fills() {
     const OpRecord& op = trace_.ops[i];
     if (!is_live(i) || op.op->fusion != ops::FusionKind::kFill ||
         !is_common(trace_.tensors[trace_.outputs(op)[0]].dtype) ||
-        ops::registry().fusion_engine(op.device.type).prepare == nullptr) {
+        ops::registry().fusion_engine(op.device.type) == nullptr) {
       continue;
     }
     const uint64_t bits = fill_bits(trace_, op);
@@ -208,7 +210,7 @@ bool Planner::add_group(size_t first, const ops::FusionEngine& engine) {
   step.is_fused = true;
   step.group = builder.finish(is_planned_, step.addresses);
   const int64_t work = numel(step.group.sizes) * static_cast<int64_t>(step.group.steps.size());
-  plan_.takes_long |= step.group.device.is_cpu() && work >= kLongElements;
+  plan_.takes_long |= !step.group.device.is_accelerator() && work >= kLongElements;
   return true;
 }
 
@@ -216,7 +218,7 @@ void Planner::add_single(size_t index) {
   const OpRecord& op = trace_.ops[index];
   is_planned_[index] = 1;
   plan_.steps.emplace_back().first_op = static_cast<uint32_t>(index);
-  if (!op.device.is_cpu()) return;  // the host only queues it
+  if (op.device.is_accelerator()) return;  // the host only queues it
   int64_t elements = 0;
   for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
     const uint32_t id = trace_.tensor_ids[op.first_id + k];
@@ -261,7 +263,12 @@ void Planner::place_memory() {
     }
     const bool is_visible = liveness_.storages[storage].is_visible;
     if (first[storage] == kNowhere) {  // it stays in registers, or no op writes it
-      if (is_visible) plan_.unwritten.push_back(storage);
+      const int64_t last_use = liveness_.storages[storage].last_use;
+      if (is_visible) {
+        plan_.unwritten.push_back(storage);
+      } else if (last_use >= 0) {
+        plan_.unstored.push_back({storage, static_cast<uint32_t>(last_use)});
+      }
       continue;
     }
     plan_.steps[first[storage]].allocates.push_back(storage);
@@ -270,6 +277,15 @@ void Planner::place_memory() {
     } else {
       plan_.steps[last[storage]].releases.push_back(storage);
     }
+  }
+}
+
+void Planner::find_ends() {
+  plan_.ends_within.resize(trace_.ops.size());
+  for (const PlanStep& step : plan_.steps) {
+    const std::vector<uint32_t>& ops = step.match ? step.match->ops : step.members;
+    if (ops.empty()) continue;
+    for (uint32_t op = ops.front(); op < ops.back(); ++op) plan_.ends_within[op] = 1;
   }
 }
 
@@ -328,6 +344,36 @@ uint32_t Planner::find_donor(const OpRecord& op,
 }
 
 }  // namespace
+
+std::vector<PlanStep> single_steps(const Trace& trace, const Plan& plan, const PlanStep& group) {
+  std::vector<PlanStep> steps(group.members.size());
+  // What the group keeps in registers.
+  const auto is_inside = [&](uint32_t storage) {
+    return storage != kNumberStorage && trace.storages[storage].is_unallocated != 0 &&
+           std::ranges::find(group.addresses, plan.buffer_of[storage], &TensorAddress::storage) ==
+               group.addresses.end();
+  };
+  std::vector<uint32_t> inside;
+  std::vector<size_t> last_use;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    steps[i].first_op = group.members[i];
+    const OpRecord& op = trace.ops[group.members[i]];
+    for (size_t k = 0; k < size_t{op.operand_count} + op.output_count; ++k) {
+      const uint32_t id = trace.tensor_ids[op.first_id + k];
+      if (id == kNoTensor || !is_inside(trace.tensors[id].storage)) continue;
+      const uint32_t storage = trace.tensors[id].storage;
+      const auto known = std::ranges::find(inside, storage) - inside.begin();
+      if (known == std::ssize(inside)) {
+        inside.push_back(storage);
+        last_use.push_back(i);
+        steps[i].allocates.push_back(storage);
+      }
+      last_use[static_cast<size_t>(known)] = i;
+    }
+  }
+  for (size_t k = 0; k < inside.size(); ++k) steps[last_use[k]].releases.push_back(inside[k]);
+  return steps;
+}
 
 Plan make_plan(const Trace& trace,
                std::span<const uint8_t> visible,

@@ -52,7 +52,8 @@ MT_UNCHECKED_LOCKS void OpQueue::detach() noexcept {
   generation_.store(generation() + 1, std::memory_order_relaxed);
   recording_thread_ = std::this_thread::get_id();
   opened_ns_ = MT_UNLIKELY(profiler::wants(profiler::kHost)) ? profiler::now_ns() : 0;
-  recorder_.begin(plans_.predicted());
+  const PlanRunner* const predicted = plans_.predicted();
+  recorder_.begin(predicted == nullptr ? nullptr : &predicted->trace());
 }
 
 [[gnu::always_inline]] inline void OpQueue::note_call_site() {
@@ -80,7 +81,7 @@ void OpQueue::note_stream(Device device) {
                                                     State& state) {
   note_call_site();
   if (op.random) has_random_.store(true, std::memory_order_relaxed);
-  if (!device.is_cpu()) note_stream(device);
+  if (device.is_accelerator()) note_stream(device);
   size_.store(recorder_.size(), std::memory_order_relaxed);
   state = {recorder_.size(), recorder_.unallocated_bytes(), recorder_.needs_flush(),
            recorder_.over_memory_limit()};
@@ -109,6 +110,25 @@ bool OpQueue::match_in_place(const ops::Op& op, ops::Args args, State& state) {
   return true;
 }
 
+bool OpQueue::can_start() {
+  const RecordLock lock(*this);
+  const size_t ops = recorder_.size();
+  if (streams_.empty() || !recorder_.agrees()) {  // only accelerators work meanwhile
+    start_at_.store(SIZE_MAX, std::memory_order_relaxed);
+    return false;
+  }
+  const auto is_visible = [&](uint32_t storage) { return recorder_.is_visible(storage); };
+  if (plans_.predicted()->can_end_after(ops, is_visible)) return true;
+  start_at_.store(ops + 1, std::memory_order_relaxed);
+  return false;
+}
+
+// The device has the trace before to work on, or nothing.
+void OpQueue::plan_start(std::string_view last_reason) noexcept {
+  const bool is_busy = last_reason == kStart || last_reason == "ops";
+  start_at_.store(is_busy ? SIZE_MAX : kFirstOps, std::memory_order_relaxed);
+}
+
 bool OpQueue::reads(const StorageImpl& storage) {
   const Lock lock = wait_for_lock();
   return recorder_.reads(storage);
@@ -135,7 +155,9 @@ OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool w
   }
   if (owner_ != nullptr) owner_->on_done(*this, reason, failure.get());
   Flushed flushed{true, failure == nullptr ? nullptr : failure->error};
+  if (MT_UNLIKELY(failure != nullptr)) churn_.forget();  // errors stay those of flushes
   clear(done, flushed.error);
+  plan_start(reason);
   runner_.store({}, std::memory_order_relaxed);
   return flushed;
 }
@@ -165,7 +187,6 @@ void OpQueue::execute_profiled(std::string_view reason, size_t& done, bool& is_p
 }
 
 void OpQueue::run(PlanRunner& plan, size_t& done) {
-  last_launches_ = plan.launches();
   // Another thread than the recording one may have other streams.
   std::vector<std::unique_ptr<runtime::StreamGuard>> guards;
   if (recording_thread_ != std::this_thread::get_id()) {
@@ -175,17 +196,15 @@ void OpQueue::run(PlanRunner& plan, size_t& done) {
   }
   const runtime::HostWait waiting(plan.takes_long());
   plan.run(storages_, recorder_.recorded(), done);
+  last_launches_ = plan.launches();
   while (!guards.empty()) guards.pop_back();  // in reverse order
 }
 
 PlanRunner& OpQueue::find_plan() {
   if (recorder_.is_predicted()) {
     if (PlanRunner* const plan = plans_.find_predicted(visible_, recorder_.recorded())) {
-      if (MT_LIKELY(plans_.was_recent())) {
-        churn_.note_reuse();
-      } else {
-        churn_.note_plan(plan->trace(), sites_[0], true, recorder_.unallocated_bytes());
-      }
+      churn_.note_plan(plan->trace(), sites_[0], !plans_.was_recent(),
+                       recorder_.unallocated_bytes());
       return *plan;
     }
   }

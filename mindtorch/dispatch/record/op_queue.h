@@ -24,6 +24,14 @@ struct FlushFailure {
   bool is_plan = false;  // while the work was planned, not while it was done
 };
 
+// Note [Windows that start early]
+// An accelerator works on one trace while the next is recorded, but has nothing to do while the
+// first of a block is, or the first behind a wait. Where these repeat an earlier trace they end
+// after a few ops, before the call that follows: the device starts, and the next trace begins. Only
+// where the plan of the earlier trace loses nothing by it (PlanRunner::can_end_after), so that the
+// same ops run as before, in the same order. The ends are the same every time: each part has a plan
+// of its own, is recognised when it comes again, and may be captured.
+
 // Ops that were recorded and not executed so far, and the plans of earlier ones. One thread
 // records; any thread may flush. Queues are never freed: a thread that read one from a storage may
 // use it a moment later, and then finds nothing to do.
@@ -60,6 +68,11 @@ class OpQueue final : public PendingWork {
   bool match_in_place(const ops::Op& op, ops::Args args, State& state);
   // Whether recording pays: Note [Traces with new shapes every time].
   ShapeChurn& churn() { return churn_; }
+  // Before an op: what is recorded has a length to start at, and may be flushed as a trace of its
+  // own, for reason kStart.
+  static constexpr std::string_view kStart = "start";
+  bool may_start() const { return size() >= start_at_.load(std::memory_order_relaxed); }
+  bool can_start();
   // An op draws random numbers.
   bool has_random() const { return has_random_.load(std::memory_order_relaxed); }
 
@@ -121,6 +134,7 @@ class OpQueue final : public PendingWork {
   void note_op(const ops::Op& op, Device device, State& state);
   void note_call_site();
   void note_stream(Device device);
+  void plan_start(std::string_view last_reason) noexcept;
   PlanRunner& find_plan();
   void execute(size_t& done, bool& is_plan);
   // The same, each part told to a profiler.
@@ -133,6 +147,8 @@ class OpQueue final : public PendingWork {
   std::atomic<std::thread::id> runner_{};
   std::atomic<bool> has_random_{false};
   std::atomic<size_t> size_{0};
+  static constexpr size_t kFirstOps = 16;
+  std::atomic<size_t> start_at_{kFirstOps};
   std::atomic<uint64_t> generation_{0};
   TraceRecorder recorder_{*this};
   std::thread::id recording_thread_;

@@ -6,6 +6,7 @@
 #include "mindtorch/dispatch/execute/launch.h"
 #include "mindtorch/dispatch/record/op_queues.h"
 #include "mindtorch/dispatch/record/pipeline_timer.h"
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/runtime/hooks.h"
 
 namespace mindtorch::dispatch {
@@ -14,9 +15,6 @@ namespace {
 // How many ops the largest trace of this thread's last block had.
 constinit thread_local size_t t_last_trace __attribute__((tls_model("initial-exec"))) = SIZE_MAX;
 
-// The default of max_ops. On the CPU a longer trace means larger fused groups; an accelerator works
-// on one trace while the next is recorded, so that it should not wait long for the first.
-int64_t default_max_ops(Device device) { return device.is_cpu() ? 256 : 64; }
 constexpr size_t kFewOps = 64;  // no default flushes before
 
 void before_sync(runtime::SyncPoint point) {
@@ -146,6 +144,12 @@ void Pipeline::prepare_write(const Tensor& tensor) const {
   }
 }
 
+// Inline: before most ops there is nothing to do.
+[[gnu::always_inline]] inline void Pipeline::before_record(OpQueue& queue) {
+  if (MT_LIKELY(!queue.may_start() || !has_no_limits_)) return;
+  if (!config_.debug_enabled && queue.can_start()) flush(OpQueue::kStart);
+}
+
 // Inline: after most ops there is nothing to do.
 [[gnu::always_inline]] inline void Pipeline::after_record(const OpQueue::State& state,
                                                           Device device) {
@@ -173,6 +177,7 @@ void Pipeline::run(const PreparedCall& call) {
   }
   call.each_written([&](const Tensor& tensor) { prepare_write(tensor); });
   if (MT_UNLIKELY(TraceRecorder::is_too_long(call.args))) return run_now(call);
+  before_record(queue);
   OpQueue::State state;
   queue.record(call, state);
   after_record(state, call.device);
@@ -180,6 +185,7 @@ void Pipeline::run(const PreparedCall& call) {
 
 bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
+  before_record(queue);
   OpQueue::State state;
   if (queue.churn().is_immediate() || !queue.match(op, args, outputs, state)) return false;
   after_record(state, outputs.tensors[0].device());
@@ -189,6 +195,7 @@ bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) 
 bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
   if (queue.churn().is_immediate()) return false;
+  before_record(queue);
   ops::each_tensor(written, args, [&](const Tensor& tensor) { prepare_write(tensor); });
   OpQueue::State state;
   if (!queue.match_in_place(op, args, state)) return false;
@@ -201,7 +208,8 @@ void Pipeline::flush_at_limits(const OpQueue::State& state, Device device) {
   if (MT_UNLIKELY(state.over_memory_limit)) return flush("bytes");
   if (MT_UNLIKELY(++recorded_ <= run_eagerly_)) return flush("min_defer_ops");
   const auto size = static_cast<int64_t>(state.ops);
-  if (MT_UNLIKELY(size >= config_.max_ops.value_or(default_max_ops(device)))) return flush("ops");
+  if (MT_UNLIKELY(size >= config_.max_ops.value_or(device_row(device.type).window_ops)))
+    return flush("ops");
   if (MT_UNLIKELY(config_.max_pending_bytes &&
                   static_cast<int64_t>(state.unallocated_bytes) >= *config_.max_pending_bytes)) {
     return flush("bytes");

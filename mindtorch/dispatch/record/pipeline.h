@@ -78,6 +78,7 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   std::exception_ptr flush_queue(std::string_view reason) noexcept;
   void prepare_read(const Tensor& tensor) const;
   void prepare_write(const Tensor& tensor) const;
+  void before_record(OpQueue& queue);
   void after_record(const OpQueue::State& state, Device device);
   void flush_at_limits(const OpQueue::State& state, Device device);
   void note_flush(const OpQueue& queue, std::string_view reason) MT_REQUIRES(mutex_);

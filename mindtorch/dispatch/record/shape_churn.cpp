@@ -1,14 +1,20 @@
 #include "mindtorch/dispatch/record/shape_churn.h"
 
+#include <algorithm>
+
 namespace mindtorch::dispatch {
 
-void ShapeChurn::note_plan(const Trace& trace, CallSite site, bool is_new, size_t result_bytes) {
-  const uint64_t hash = is_new && result_bytes < kLargeBytes ? trace.hash_of_ops() : 0;
+void ShapeChurn::count(const Trace& trace, CallSite site, bool is_new, size_t result_bytes) {
+  const bool is_short =
+      trace.ops.size() <= kFewOps && result_bytes < kLittleBytes &&
+      std::ranges::all_of(trace.ops, [](const OpRecord& op) { return op.device.is_host(); });
+  const bool is_slow = is_short || (is_new && result_bytes < kLargeBytes);
+  const uint64_t hash = is_slow ? trace.hash_of_ops() : 0;
   const bool repeats = hash != 0 && hash == last_hash_ && site == last_site_;
   count_ = repeats ? count_ + 1 : 0;
   last_hash_ = hash;
   last_site_ = site;
-  if (count_ < kTraces) return;
+  if (count_ < (is_new ? kTraces : kShortTraces)) return;
   count_ = 0;
   last_hash_ = 0;
   ops_.clear();

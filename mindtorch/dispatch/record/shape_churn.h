@@ -19,17 +19,17 @@ namespace mindtorch::dispatch {
 // some hundred repetitions a few are recorded again, to see whether shapes repeat by now. A
 // large result ends it, too: there fusing pays even once.
 //
+// A trace of two or three ops on next to no memory is such work with the same shapes, too, on the
+// CPU: to begin and flush it takes longer than to call its ops.
+//
 // Written by the thread that flushes, and read by the recording thread when nothing is pending.
 class ShapeChurn {
  public:
   // A trace was planned. `is_new`: its plan is new, or has not served for long. `site`: of its
   // first op.
-  void note_plan(const Trace& trace, CallSite site, bool is_new, size_t result_bytes);
-
-  // An earlier plan served again: shapes do come back.
-  void note_reuse() {
-    count_ = 0;
-    last_hash_ = 0;
+  void note_plan(const Trace& trace, CallSite site, bool is_new, size_t result_bytes) {
+    if (MT_LIKELY(!is_new && trace.ops.size() > kFewOps)) return note_reuse();
+    count(trace, site, is_new, result_bytes);
   }
 
   // The next op is to be executed at once.
@@ -52,9 +52,18 @@ class ShapeChurn {
 
  private:
   static constexpr int kTraces = 3;
+  static constexpr size_t kFewOps = 3;
+  static constexpr int kShortTraces = 15;
+  static constexpr size_t kLittleBytes = size_t{4} << 10;
   static constexpr int kRepetitions = 512;
   static constexpr size_t kLargeBytes = size_t{1} << 20;
 
+  void count(const Trace& trace, CallSite site, bool is_new, size_t result_bytes);
+  // An earlier plan served again: shapes do come back.
+  void note_reuse() {
+    count_ = 0;
+    last_hash_ = 0;
+  }
   void end() { is_immediate_.store(false, std::memory_order_relaxed); }
 
   uint64_t last_hash_ = 0;  // of the ops of the last trace, if its plan was new

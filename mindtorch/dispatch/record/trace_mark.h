@@ -35,7 +35,7 @@ inline bool is_unallocated(const StorageImpl& storage) {
 
 // A Python number, which no other code can change. Complex ones are tensors like others.
 inline bool is_number(const Tensor& tensor) {
-  return tensor.is_wrapped_number() && tensor.dim() == 0 && tensor.device().is_cpu() &&
+  return tensor.is_wrapped_number() && tensor.dim() == 0 && tensor.device().is_host() &&
          is_common(tensor.dtype()) && tensor.storage()->pending() == nullptr;
 }
 

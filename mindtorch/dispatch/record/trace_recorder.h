@@ -53,6 +53,10 @@ class TraceRecorder {
   // It is the predicted trace, but for numbers: recorded() has these, and the trace's first ops.
   bool is_predicted() const { return predicted_ != nullptr && matched_ == predicted_->lengths(); }
   const Trace& recorded() const { return trace_; }
+  // It is the beginning of the predicted trace, or all of it.
+  bool agrees() const { return predicted_ != nullptr; }
+  // Something outside the trace can see the storage.
+  bool is_visible(uint32_t storage) const { return held_[storage].storage->use_count() > 1; }
   // By storage: the storage, and whether something outside the trace can see it.
   void list_storages(std::vector<StorageImpl*>& storages, std::vector<uint8_t>& visible) const;
   // The predicted trace may go.

@@ -91,13 +91,13 @@ PointwiseCall pow_number(const Tensor& self, Scalar exponent, DType dtype) {
 // pow of integers with a negative exponent has no integer answer.
 PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
   const DType dtype = result_type(self, exponent);
-  if (dtype == DType::kBool && exponent.is_wrapped_number() && exponent.device().is_cpu()) {
+  if (dtype == DType::kBool && exponent.is_wrapped_number() && exponent.device().is_host()) {
     // A bool to the power of 1 is itself, to the power of 0 it is true.
     const bool is_one = *exponent.data<bool>();
     return PointwiseCall(is_one ? Pointwise::kLogicalAnd : Pointwise::kEq, dtype, dtype, self,
                          self);
   }
-  if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
+  if (exponent.is_wrapped_number() && exponent.device().is_host()) {
     const Scalar number = number_of(exponent);
     MT_CHECK(!is_integral(dtype, true) || number.to_int() >= 0, RuntimeError,
              "Integers to negative integer powers are not allowed.");
@@ -114,7 +114,7 @@ PointwiseCall pow(const Tensor& self, const Tensor& exponent) {
 PointwiseCall float_power(const Tensor& self, const Tensor& exponent) {
   const DType dtype = is_complex(self.dtype()) || is_complex(exponent.dtype()) ? DType::kComplex128
                                                                                : DType::kFloat64;
-  if (exponent.is_wrapped_number() && exponent.device().is_cpu()) {
+  if (exponent.is_wrapped_number() && exponent.device().is_host()) {
     return pow_number(self, number_of(exponent), dtype);
   }
   return PointwiseCall(Pointwise::kPow, dtype, dtype, self, exponent);

@@ -99,10 +99,9 @@ SpecList lstm_layer(const Tensor& input,
   MT_CHECK(h0.size(1) == shown && (!w_hr.defined() || (w_hr.dim() == 2 && w_hr.size(1) == units &&
                                                        w_hr.dtype() == h0.dtype())),
            RuntimeError, "Expected a hidden state of ", shown, " units, got ", h0.size(1));
-  const int64_t kept = keep ? rows : 0;
   return {like_rows(input, rows, shown), like_rows(input, h0.size(0), shown),
-          like_rows(input, h0.size(0), units), like_rows(input, kept, 4 * units),
-          like_rows(input, kept, units)};
+          like_rows(input, h0.size(0), units),
+          like_rows(input, keep && w_hr.defined() ? rows : 0, units)};
 }
 
 SpecList lstm_layer_backward(const Tensor&,
@@ -111,15 +110,16 @@ SpecList lstm_layer_backward(const Tensor&,
                              const Tensor& c0,
                              const Tensor& w_hh,
                              const Tensor& w_hr,
-                             const Tensor& gates,
+                             const Tensor& output,
+                             const Tensor&,
                              const Tensor&,
                              bool,
                              IntList) {
-  const int64_t rows = gates.size(0);
+  const int64_t rows = output.size(0);
   const int64_t shown = w_hh.size(1);
-  return {like_rows(gates, rows, gates.size(1)), like_rows(gates, c0.size(0), shown),
-          like_rows(gates, c0.size(0), c0.size(1)),
-          like_rows(gates, w_hr.defined() ? rows : 0, shown)};
+  return {like_rows(output, rows, w_hh.size(0)), like_rows(output, c0.size(0), shown),
+          like_rows(output, c0.size(0), c0.size(1)),
+          like_rows(output, w_hr.defined() ? rows : 0, shown)};
 }
 
 SpecList gru_layer(const Tensor& input,
@@ -178,21 +178,23 @@ SpecList rnn_layer_backward(const Tensor&,
           like_rows(output, h0.size(0), h0.size(1))};
 }
 
-// One layer in one direction. `gates` and `cells` are what the gradients need of every step, those
-// of a GRU in a form of the device's own; without `keep` they have no rows.
+// One layer in one direction. `gates` and `cells` are what a device's backward kernel needs of
+// every step, and `hidden` the states before they are projected; without `keep` they have no rows.
 void define_layers(Registry& ops) {
   ops.define<lstm_layer>(
          "_lstm_layer(Tensor input, Tensor h0, Tensor c0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, "
          "Tensor? b_hh, Tensor? w_hr, bool reverse, int[] batch_sizes, bool keep) -> (Tensor "
-         "output, Tensor h_n, Tensor c_n, Tensor gates, Tensor cells)")
+         "output, Tensor h_n, Tensor c_n, Tensor hidden, Tensor gates, Tensor cells)")
+      .auxiliary(2)
       .device_example(
           "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, 0.0, "
           "False, False, False)")
       .internal();
   ops.define<lstm_layer_backward>(
          "_lstm_layer_backward(Tensor? grad_output, Tensor? grad_h_n, Tensor? grad_c_n, Tensor c0, "
-         "Tensor w_hh, Tensor? w_hr, Tensor gates, Tensor cells, bool reverse, int[] batch_sizes) "
-         "-> (Tensor grad_gates, Tensor grad_h0, Tensor grad_c0, Tensor grad_hidden)")
+         "Tensor w_hh, Tensor? w_hr, Tensor output, Tensor gates, Tensor cells, bool reverse, "
+         "int[] batch_sizes) -> (Tensor grad_gates, Tensor grad_h0, Tensor grad_c0, Tensor "
+         "grad_hidden)")
       .device_example(
           "grad(torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, 0.0, "
           "False, False, False)[0].sum(), gates)")

@@ -31,7 +31,8 @@ inline Scalar number_of(const Tensor& wrapped) {
 
 // Refuses a 0-dim tensor whose number does not fit, where that is known.
 inline void check_number_in(const Tensor& value, DType dtype) {
-  if (!value.device().is_cpu() || value.dtype() == dtype || value.storage()->pending() != nullptr) {
+  if (!value.device().is_host() || value.dtype() == dtype ||
+      value.storage()->pending() != nullptr) {
     return;
   }
   check_in_range(read_element(value.data_ptr(), value.dtype()), dtype);

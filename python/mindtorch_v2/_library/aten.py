@@ -14,8 +14,9 @@ import inspect
 import os
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2._library.operators import (
+    KERNEL_KEYS,
     OpNamespace,
     OpOverload,
     OpOverloadPacket,
@@ -63,7 +64,8 @@ class _AtenOverload(OpOverload):
 
     def has_kernel_for_dispatch_key(self, key):
         """Whether it runs on the device of one of torch's dispatch keys."""
-        return str(key).rpartition(".")[2] in ("CPU", "Meta", "PrivateUse1", "NPU")
+        kind = KERNEL_KEYS.get(str(key).rpartition(".")[2])
+        return kind in _kinds.ROWS and _kinds.ROWS[kind].has_backend
 
     def __reduce__(self):
         return _find, (self._overloadpacket.__name__, self._overloadname)

@@ -6,28 +6,26 @@ import contextlib
 import threading
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 # torch's dispatch keys of kernels: the device they serve. "default" serves all.
 KERNEL_KEYS = {
-    "CPU": "cpu",
-    "CUDA": "cuda",
-    "PrivateUse1": "npu",
-    "NPU": "npu",
-    "Meta": "meta",
+    **{row.title: name for name, row in _kinds.ROWS.items()},
+    **{row.dispatch_key: name for name, row in _kinds.ROWS.items()},
     "CompositeExplicitAutograd": "default",
     "CompositeImplicitAutograd": "default",
 }
-AUTOGRAD_KEYS = {"Autograd", "AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1", "AutogradNPU"}
+AUTOGRAD_KEYS = {
+    "Autograd",
+    *(f"Autograd{key}" for key, kind in KERNEL_KEYS.items() if kind in _kinds.WITH_MEMORY),
+}
 # torch's dispatch keys of functions that run in place of an operator inside autocast.
 AUTOCAST_KEYS = {
-    "AutocastCPU": "cpu",
-    "AutocastCUDA": "cuda",
-    "AutocastPrivateUse1": "npu",
+    **{f"Autocast{_kinds.ROWS[name].dispatch_key}": name for name in _kinds.WITH_MEMORY},
     "AutocastMPS": "mps",
     "AutocastXPU": "xpu",
 }
-_BACKENDS = {"cpu": "CPU", "cuda": "CUDA", "npu": "PrivateUse1", "meta": "Meta"}
+_BACKENDS = {name: row.dispatch_key for name, row in _kinds.ROWS.items()}
 _fakes = threading.local()
 
 
@@ -52,7 +50,7 @@ def device_of(tensors, kwargs):
     kinds = {tensor.device.type for tensor in tensors}
     if not kinds and kwargs.get("device") is not None:
         kinds = {torch.device(kwargs["device"]).type}
-    for kind in ("meta", "npu", "cuda"):
+    for kind in ("meta", *_kinds.ACCELERATORS):
         if kind in kinds:
             return kind
     return "cpu"

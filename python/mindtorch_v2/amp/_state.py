@@ -1,11 +1,11 @@
 """Whether autocast is on for a device type, on this thread, and which dtype it casts to."""
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 
 # What a call that names no device type means.
 _ACCELERATOR = "cuda"
-DEVICE_TYPES = ("cpu", "cuda", "npu")
+DEVICE_TYPES = _kinds.WITH_MEMORY
 # Devices that torch's autocast knows and that are not there: the dtype it would cast to.
 _ABSENT = {
     **dict.fromkeys(("xpu", "ipu", "mtia", "mps"), torch.float16),

@@ -4,7 +4,7 @@ import functools
 import warnings
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2.amp import _state
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -21,10 +21,10 @@ def is_autocast_available(device_type):
 
 def _why_disabled(device_type, dtype):
     """Why a block cannot cast, or None."""
-    if device_type == "cuda" and not torch.cuda.is_available():
-        return "CUDA is not available or torch_xla is imported. Disabling autocast."
-    if device_type == "npu" and not torch.npu.is_available():
-        return "NPU is not available. Disabling autocast."
+    if device_type in _kinds.ACCELERATORS and not getattr(torch, device_type).is_available():
+        title = _kinds.ROWS[device_type].title
+        other = " or torch_xla is imported" if device_type == "cuda" else ""  # as torch has it
+        return f"{title} is not available{other}. Disabling autocast."
     if dtype in (torch.bfloat16, torch.float16):
         return None
     name = device_type.upper()

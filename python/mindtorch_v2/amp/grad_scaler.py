@@ -4,6 +4,7 @@ import enum
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _kinds
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -47,7 +48,7 @@ class GradScaler:
     ):
         self._device = device
         self._enabled = enabled
-        if enabled and device in ("cuda", "npu") and not getattr(torch, device).is_available():
+        if enabled and device in _kinds.ACCELERATORS and not getattr(torch, device).is_available():
             warnings.warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available."
                 "  Disabling.",

@@ -2,7 +2,7 @@
 
 import enum
 
-from mindtorch_v2 import npu
+from mindtorch_v2 import _C, _kinds
 
 
 class DeviceType(enum.Enum):
@@ -109,13 +109,13 @@ ExperimentalConfig.__name__ = ExperimentalConfig.__qualname__ = "_ExperimentalCo
 
 
 def supported_activities():
-    """What can be recorded here: the CPU, and PrivateUse1 where there is an NPU.
+    """What can be recorded here: the CPU, and the accelerator where there is one.
 
     >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
     True
     """
-    if npu.is_available():
-        return {ProfilerActivity.CPU, ProfilerActivity.PrivateUse1}
+    if kind := _C._accelerator_kind():
+        return {ProfilerActivity.CPU, getattr(ProfilerActivity, _kinds.ROWS[kind].dispatch_key)}
     return {ProfilerActivity.CPU}
 
 

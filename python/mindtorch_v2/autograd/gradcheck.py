@@ -283,7 +283,7 @@ class _Check:
         generator = torch.Generator().manual_seed(0)
 
         def unit(shape, device):
-            made = torch.rand(shape, generator=generator, dtype=torch.float64) * 2 - 1
+            made = torch.rand(shape, generator=generator, dtype=torch.float64, device="cpu") * 2 - 1
             return (made / made.norm().clamp_min(1e-12)).to(device)
 
         along = [unit(x.shape, x.device) for x in inputs]

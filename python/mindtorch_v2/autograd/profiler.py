@@ -12,7 +12,7 @@ import sys
 import warnings
 from contextlib import ContextDecorator
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2.autograd._profiler_events import Recording, make_events
 from mindtorch_v2.autograd._profiler_modules import ModuleRanges
 from mindtorch_v2.autograd._profiler_settings import (
@@ -61,17 +61,14 @@ def _note_profilers():
 
 def _usable_device(device):
     """The name of the device whose work is recorded, or None with a warning."""
-    import mindtorch_v2
-    from mindtorch_v2 import npu
-
     if device is None:
         return None
-    if device not in ("cuda", "xpu", "mtia", "hpu", "npu", "privateuseone"):
+    if device not in (*_kinds.ACCELERATORS, "xpu", "mtia", "hpu", "privateuseone"):
         raise ValueError(f"The {device} is not supported by profiler.")
     if device == "privateuseone":
-        device = "npu"
-    is_npu = device == "npu" or (device == "cuda" and mindtorch_v2.cuda is npu)
-    if is_npu and npu.is_available():
+        device = _kinds.BY_DISPATCH_KEY["PrivateUse1"]
+    meant = _C.device(device).type
+    if meant in _kinds.ACCELERATORS and _kinds.module(meant).is_available():
         return device
     kind = device.upper()
     warnings.warn(f"{kind} is not available, disabling {kind} profiling", stacklevel=4)
@@ -171,9 +168,7 @@ class profile:
         if self._session is None:
             return False
         if self.use_device:
-            from mindtorch_v2 import npu
-
-            npu.synchronize()
+            _kinds.module(_C.device(self.use_device).type).synchronize()
         if self.acc_events and self._function_events is not None:
             self._earlier_events = list(self._function_events)
         self._function_events = None

@@ -2,6 +2,7 @@
 
 import bisect
 
+from mindtorch_v2 import _kinds
 from mindtorch_v2.autograd._profiler_event import (
     EventMetadata,
     FormattedTimesMixin,
@@ -28,7 +29,7 @@ __all__ = [
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
 # torch's names for what is a device's time or memory here.
-_DEVICE_WORDS = ("cuda", "xpu", "privateuse1", "npu")
+_DEVICE_WORDS = (*_kinds.ACCELERATORS, "xpu", "privateuse1")
 
 
 class StringTable(dict):
@@ -149,10 +150,7 @@ class EventList(list):
         """What export_stacks() can weigh stacks by."""
         return [
             "self_cpu_time_total",
-            "self_cuda_time_total",
-            "self_xpu_time_total",
-            "self_privateuse1_time_total",
-            "self_npu_time_total",
+            *(f"self_{word}_time_total" for word in _DEVICE_WORDS),
         ]
 
     def export_stacks(self, path, metric):

@@ -1,7 +1,9 @@
-"""torch.backends.cuda: settings for NVIDIA GPUs. They can be set and read."""
+"""torch.backends.cuda: settings for NVIDIA GPUs. They can be set and read; what holds for other
+devices, too, is told to them, and what does nothing says so, once."""
 
 import contextlib
-import types
+
+from mindtorch_v2 import _math_settings
 
 __all__ = [
     "cudnn_sdp_enabled",
@@ -20,13 +22,49 @@ __all__ = [
     "sdp_kernel",
 ]
 
-matmul = types.SimpleNamespace(
-    allow_tf32=False,
-    allow_fp16_reduced_precision_reduction=True,
-    allow_bf16_reduced_precision_reduction=True,
-    allow_fp16_accumulation=False,
-    fp32_precision="none",
-)
+
+class _Matmul:
+    """Settings of products of matrices. `allow_tf32` and `fp32_precision` are
+    torch.set_float32_matmul_precision under other names."""
+
+    # Kept, with the values that ask for nothing that is not so already.
+    _KEPT = {
+        "allow_fp16_reduced_precision_reduction": (True, False),
+        "allow_bf16_reduced_precision_reduction": (True, False),
+        "allow_fp16_accumulation": (False,),
+    }
+    _PRECISIONS = {
+        "allow_tf32": {True: "high", False: "highest"},
+        "fp32_precision": {"tf32": "high", "ieee": "highest", "none": "highest"},
+    }
+
+    def __init__(self):
+        self.__dict__.update({name: values[0] for name, values in self._KEPT.items()})
+
+    @property
+    def allow_tf32(self):
+        return _math_settings.get_float32_matmul_precision() != "highest"
+
+    @property
+    def fp32_precision(self):
+        return "tf32" if self.allow_tf32 else "none"
+
+    def __setattr__(self, name, value):
+        setting = f"torch.backends.cuda.matmul.{name} = {value!r}"
+        if name in self._PRECISIONS:
+            precision = self._PRECISIONS[name].get(value)
+            if precision is None:
+                raise RuntimeError(f"{setting}: expected one of {[*self._PRECISIONS[name]]}")
+            _math_settings.set_reduces_float32(setting, precision)
+        elif name in self._KEPT:
+            if value not in self._KEPT[name]:
+                _math_settings.warn_once(setting, "no device here knows it", 2)
+            self.__dict__[name] = value
+        else:
+            raise AttributeError(f"Unknown attribute {name}")
+
+
+matmul = _Matmul()
 _enabled = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 _libraries = {"linalg": "default", "blas": "default"}
 
@@ -120,5 +158,10 @@ def _preferred(kind, backend, known):
     if backend is not None:
         if backend not in known:
             raise RuntimeError(f"Unknown input value. Choose from: {', '.join(known)}.")
+        if backend != "default":
+            _math_settings.warn_once(
+                f"torch.backends.cuda.preferred_{kind}_library({backend!r})",
+                "no library of NVIDIA's computes here",
+            )
         _libraries[kind] = backend
     return _libraries[kind]

@@ -164,14 +164,22 @@ def _take_out(func, value, place, level):
     return _C._remove_batch_dim(value, place, level)
 
 
+def _generators(leaves):
+    """Of the CPU, the device of new tensors and those of the leaves."""
+    devices = {torch.device("cpu"): None, torch.get_default_device(): None}
+    devices |= {leaf.device: None for leaf in leaves if isinstance(leaf, torch.Tensor)}
+    found = [_C._default_generator(device) for device in devices if device.type != "meta"]
+    return list({id(generator): generator for generator in found}.values())
+
+
 def _run_chunks(func, size, chunk_size, randomness, dims, leaves, spec, out_dims, kwargs):
     """Pieces of the batch one after the other; the `same` numbers are drawn for each."""
-    generator = torch.default_generator
-    state = generator.get_state() if randomness == "same" else None
+    generators = _generators(leaves) if randomness == "same" else []
+    states = [generator.get_state() for generator in generators]
     parts = []
     out_spec = places = None
     for start in range(0, size, chunk_size):
-        if state is not None:
+        for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)
         length = min(chunk_size, size - start)
         piece = [

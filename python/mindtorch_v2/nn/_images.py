@@ -100,7 +100,7 @@ def _check_floats(input, mode, antialias):
     step = f"compute_indices_weights_{'cubic' if mode == 'bicubic' else 'linear'}"
     step = "upsample_bilinear2d_channels_last" if mode == "bilinear" else step
     step = "compute_index_ranges_weights" if antialias else step
-    kind = input.type().removeprefix("torch.").removesuffix("Tensor")
+    kind = input.type().rpartition(".")[2].removesuffix("Tensor")
     raise NotImplementedError(f"\"{step}\" not implemented for '{kind}'")
 
 

@@ -264,7 +264,7 @@ def glu(input, dim=-1):
             f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}"
         )
     if not input.is_floating_point() and not input.is_meta:
-        kind = input.type().removeprefix("torch.").removesuffix("Tensor")
+        kind = input.type().rpartition(".")[2].removesuffix("Tensor")
         raise NotImplementedError(f"\"glu_cpu\" not implemented for '{kind}'")
     first, second = input.chunk(2, dim)
     return first * second.sigmoid()

@@ -122,11 +122,19 @@ class UninitializedTensorMixin:
         # There is no content to write down.
         return type(self), self._creation()
 
+    def _moved_to(self, tensor):
+        """The same on the tensor's device and in its dtype."""
+        return tensor
+
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         # What asks about the object, rather than its elements, works.
-        if func in cls._works_without_elements() or func.__name__ in ("__get__", "__set__"):
-            return _C._disabled_torch_function_impl(func, types, args, kwargs)
+        plain = _C._disabled_torch_function_impl
+        if func.__name__ in ("__get__", "__set__"):
+            return plain(func, types, args, kwargs)
+        if func in cls._works_without_elements():
+            made = plain(func, types, args, kwargs)
+            return args[0]._moved_to(made) if type(made) is Tensor else made
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you "
             "are using a `LazyModule` or explicitly manipulating "
@@ -208,6 +216,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
     def _creation(self):
         return (False, self.device, self.dtype, self.persistent)
+
+    def _moved_to(self, tensor):
+        return type(self)(False, tensor.device, tensor.dtype, self.persistent)
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:

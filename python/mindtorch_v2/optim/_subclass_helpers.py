@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, Union
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _kinds
 
 __all__ = [
     "ParamsT",
@@ -24,8 +25,8 @@ __all__ = [
 ParamsT = Union[  # noqa: UP007 - used at run time on Python 3.10
     Iterable[torch.Tensor], Iterable[dict[str, Any]], Iterable[tuple[str, torch.Tensor]]
 ]
-_CAPTURABLE = ("cuda", "xpu", "hpu", "npu")
-_FAST = ("cuda", "npu")  # devices on which one call for many tensors is the better default
+_CAPTURABLE = (*_kinds.ACCELERATORS, "xpu", "hpu")
+_FAST = _kinds.ACCELERATORS  # where one call for many tensors is the better default
 
 
 def _use_grad_for_differentiable(func):

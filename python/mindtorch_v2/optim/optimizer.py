@@ -13,7 +13,7 @@ from copy import deepcopy
 from itertools import chain
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.optim import _subclass_helpers
 from mindtorch_v2.optim._subclass_helpers import *
@@ -377,7 +377,6 @@ def _cast_state(value, parameter, group, key=None):
 
 
 _PART_BYTES = 48 * 1024  # of parameters that are stepped together, where there are temporaries
-_CAPTURING = ("npu", "cuda")  # devices whose work can be captured in a graph
 
 
 def number(value):
@@ -464,10 +463,10 @@ class ListOptimizer(Optimizer):
 
     def _step_alike(self, group, params):
         """A step of parameters of one device and dtype."""
-        if group.get("capturable") and params[0].device.type not in _CAPTURING:
+        if group.get("capturable") and params[0].device.type not in _kinds.ACCELERATORS:
             raise AssertionError(
                 "If capturable=True, params and state_steps must be on supported devices: "
-                f"{list(_CAPTURING)}."
+                f"{list(_kinds.ACCELERATORS)}."
             )
         if group.get("differentiable") and group.get("foreach") and self._foreach_needs_no_graph:
             raise AssertionError("_foreach ops don't support autograd")

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 
+from mindtorch_v2 import _kinds
 from mindtorch_v2.autograd._profiler_events import (
     ENGINE,
     NODE,
@@ -25,7 +26,6 @@ _CATEGORIES = {
 }
 _DEVICE_ORDER = 5_000_000  # devices below the host
 _PIPELINE_LANES = 1 << 32  # above any thread's number
-_MEMORY_TYPES = {"cpu": 0, "npu": 20}  # as torch numbers kinds of devices
 
 
 def write_trace(path, recording, metadata, *, record_shapes):
@@ -50,12 +50,9 @@ def _devices(recording):
 
 
 def _device_properties(recording):
-    from mindtorch_v2 import npu
-
     found = []
     for kind, index in _devices(recording):
-        properties = npu.get_device_properties(index) if kind == "npu" else None
-        found.append({"id": index, "name": getattr(properties, "name", kind)})
+        found.append({"id": index, "name": _kinds.module(kind).get_device_name(index)})
     return found
 
 
@@ -235,7 +232,7 @@ class _Lanes:
                         "Total Allocated": memory.allocated_bytes,
                         "Bytes": memory.bytes,
                         "Device Id": memory.device_index,
-                        "Device Type": _MEMORY_TYPES.get(memory.device_kind, 20),
+                        "Device Type": _kinds.ROWS[memory.device_kind].torch_type,
                         "Addr": memory.address,
                     },
                 }

@@ -6,6 +6,7 @@ import socket
 import time
 import warnings
 
+from mindtorch_v2 import _kinds
 from mindtorch_v2.autograd import profiler as _autograd_profiler
 from mindtorch_v2.autograd._profiler_settings import ProfilerActivity, supported_activities
 
@@ -97,11 +98,13 @@ def _parse(activities):
 
 
 _DEVICES = {
-    ProfilerActivity.CUDA: "cuda",
     ProfilerActivity.XPU: "xpu",
     ProfilerActivity.MTIA: "mtia",
     ProfilerActivity.HPU: "hpu",
-    ProfilerActivity.PrivateUse1: "npu",
+    **{
+        getattr(ProfilerActivity, _kinds.ROWS[kind].dispatch_key): kind
+        for kind in _kinds.ACCELERATORS
+    },
 }
 
 

@@ -3,7 +3,7 @@
 import copy
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2._C import Tensor
 from mindtorch_v2.sparse import _factories
 from mindtorch_v2.sparse._convert import to_coo
@@ -224,9 +224,11 @@ def _cast(name):
 
 
 for _name in (
-    "float double half bfloat16 int long short char byte bool cfloat cdouble cpu npu cuda "
-    "pin_memory share_memory_"
-).split():
+    *"float double half bfloat16 int long short char byte bool cfloat cdouble".split(),
+    *_kinds.WITH_MEMORY,
+    "pin_memory",
+    "share_memory_",
+):
     if hasattr(Tensor, _name):
         _cast(_name)
 

@@ -6,7 +6,7 @@ the values, and so is its gradient.
 """
 
 import mindtorch_v2 as torch
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _kinds
 from mindtorch_v2._C import Tensor
 
 # The functions of sparse tensors, by the names of torch's functions and methods. Those of
@@ -121,6 +121,14 @@ def _handler_of(func):
     return handler
 
 
+def components(tensor):
+    """The ordinary tensors that a sparse one is made of."""
+    parts = tensor.parts
+    if type(parts) is Coo:
+        return parts.indices, parts.values
+    return parts.begins, parts.others, parts.values
+
+
 def run_op(name, is_composite, args, kwargs):
     """What the ops do that C++ calls on sparse tensors."""
     handler = HANDLERS.get(name.partition(".")[0])
@@ -147,7 +155,7 @@ def no_kernel(name, tensor):
 
 def no_kernel_for(name, layout, device="cpu"):
     kind = {_C.strided: "", _C.sparse_coo: "Sparse"}.get(layout, "SparseCsr")
-    backend = {"cpu": "CPU", "npu": "NPU", "meta": "Meta"}.get(device, "CUDA")
+    backend = _kinds.ROWS[device].title
     return (
         f"Could not run 'aten::{name}' with arguments from the '{kind}{backend}' backend. This "
         "could be because the operator doesn't exist for this backend, or was omitted during the "

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/cpp/dispatch/without_layers.h"
 #include "tests/cpp/support/errors.h"
 
 namespace mindtorch::dispatch {
@@ -63,12 +64,6 @@ void call_again(const Op& op, Args args, Outputs& outputs) {
 class DispatcherTest : public ::testing::Test {
  protected:
   void SetUp() override { g_log.clear(); }
-  void TearDown() override {
-    for (const Layer layer : {Layer::kAutocast, Layer::kAutograd}) {
-      install_layer(layer, nullptr);
-    }
-    thread_layers() = {};
-  }
 
   Tensor twice() {
     const Value args[] = {input_};
@@ -82,6 +77,9 @@ class DispatcherTest : public ::testing::Test {
     *tensor.data<float>() = 3;
     return tensor;
   }();
+
+ private:
+  const test::WithoutLayers without_layers_;
 };
 
 using Log = std::vector<std::string>;

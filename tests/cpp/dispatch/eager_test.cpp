@@ -232,6 +232,32 @@ TEST_F(EagerTest, ARefusalElsewhereNamesWhatIsTaken) {
             "Could not run 'picky' on device npu:1 for torch.int64: it takes float32, complex64");
 }
 
+TEST_F(EagerTest, AChipMayTakeFewerDTypes) {
+  const auto given_to = [](const char* chip, DType dtype) {
+    ops::Registry ops;
+    ops.define<like>("plus(Tensor self) -> Tensor");
+    ops.kernel<plus_one>(DeviceType::kNpu, "plus")
+        .takes(kFloatTypes)
+        .without("Small", kHalfTypes)
+        .without("Smallest", bit(DType::kFloat64));
+    ops.use_chip(DeviceType::kNpu, chip);
+    const ops::Op& op = ops.at("plus");
+    if (contains(op.kernel(DeviceType::kNpu).takes, dtype)) return std::string("taken");
+    return error_of<NotImplementedError>(
+        [&] { ops::refuse_dtype(op, Device(DeviceType::kNpu, 0), dtype); });
+  };
+  EXPECT_EQ(given_to("Large1", DType::kFloat16), "taken");
+  EXPECT_EQ(given_to("Small3", DType::kFloat64), "taken");
+  EXPECT_EQ(given_to("Small3", DType::kFloat16),
+            "Could not run 'plus' on device npu:0, Small3 for torch.float16: it takes float32, "
+            "float64");
+  EXPECT_EQ(given_to("Smallest", DType::kFloat64),
+            "Could not run 'plus' on device npu:0, Smallest for torch.float64: it takes float32");
+  // What no chip takes is not the chip's fault.
+  EXPECT_EQ(given_to("Small3", DType::kInt8),
+            "Could not run 'plus' on device npu:0 for torch.int8: it takes float32, float64");
+}
+
 TEST_F(EagerTest, AKernelStatesWhatItKeeps) {
   const auto noted = run("noted", {Tensor::make({3, 2}, DType::kFloat32)});
   EXPECT_EQ(noted[0].sizes(), (Shape{3, 2}));

@@ -10,6 +10,7 @@
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/dispatch/record/pipeline.h"
 #include "mindtorch/functional/functions.h"
+#include "tests/cpp/dispatch/without_layers.h"
 
 namespace mindtorch::test {
 namespace {
@@ -62,14 +63,13 @@ class LayersAbovePipeline : public ::testing::Test {
     g_runs_inside.clear();
     install(&look);
   }
-  void TearDown() override {
-    install_layer(Layer::kAutograd, nullptr);
-    thread_layers() = {};
-  }
   static void install(dispatch::LayerFn layer) {
     install_layer(Layer::kAutograd, layer);
     thread_layers().enabled |= bit(Layer::kAutograd);
   }
+
+ private:
+  const WithoutLayers without_layers_;
 };
 
 // `with torch.pipeline():`

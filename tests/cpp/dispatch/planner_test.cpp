@@ -51,6 +51,22 @@ TEST(Planner, NeighboursBecomeOneGroup) {
   EXPECT_EQ(plan.outputs, (std::vector<uint32_t>{w.trace.tensors[y].storage}));
 }
 
+// Another trace may begin behind an op that no group reaches over.
+TEST(Planner, TellsWhereATraceMayEnd) {
+  TraceWriter w;
+  const uint32_t x = w.input({4, 4});
+  const uint32_t product = w.mul(x, x);
+  const uint32_t other = w.mm(x, x, {4, 4}, true);
+  const uint32_t sum = w.add(product, x);
+  w.mm(sum, other, {4, 4}, true);
+  const Plan plan = w.plan();
+  ASSERT_EQ(steps_of(plan), (Steps{{0, 2}, {1, 0}, {3, 0}}));
+  EXPECT_EQ(plan.ends_within, (std::vector<uint8_t>{1, 1, 0, 0}));
+  ASSERT_EQ(plan.unstored.size(), 1u);
+  EXPECT_EQ(plan.unstored[0].storage, w.trace.tensors[product].storage);
+  EXPECT_EQ(plan.unstored[0].last_op, 2u);
+}
+
 TEST(Planner, DeadOpsHaveNoStep) {
   TraceWriter w;
   const uint32_t x = w.input({8});
@@ -125,6 +141,32 @@ TEST(Planner, ResultsTakeOverTheMemoryOfOperandsThatEnd) {
   EXPECT_EQ(plan.buffer_of[w.trace.tensors[second].storage], w.trace.tensors[first].storage);
   EXPECT_TRUE(contains(plan.steps[1].donated, w.trace.tensors[second].storage));
   EXPECT_TRUE(contains(plan.steps[2].releases, w.trace.tensors[first].storage));
+}
+
+// What never reaches memory as one needs some, from the op that makes it to the last that reads it.
+TEST(Planner, AGroupOneByOneHasMemoryForWhatItKeepsInside) {
+  TraceWriter w;
+  const uint32_t x = w.input({8});
+  const uint32_t first = w.mul(x, x);
+  const uint32_t second = w.add(first, x);
+  const uint32_t kept = w.mul(second, first, true);
+  w.mul(second, kept, true);
+  const Plan plan = w.plan();
+  ASSERT_EQ(steps_of(plan), (Steps{{0, 4}}));
+  const std::vector<PlanStep> singles = single_steps(w.trace, plan, plan.steps[0]);
+  const auto storage = [&](uint32_t id) { return w.trace.tensors[id].storage; };
+  using List = std::vector<uint32_t>;
+  ASSERT_EQ(singles.size(), 4u);
+  for (uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(singles[i].first_op, i);
+    EXPECT_FALSE(singles[i].is_fused);
+  }
+  EXPECT_EQ(singles[0].allocates, List{storage(first)});
+  EXPECT_EQ(singles[1].allocates, List{storage(second)});
+  EXPECT_EQ(singles[2].releases, List{storage(first)});
+  EXPECT_EQ(singles[3].releases, List{storage(second)});
+  // The group as a whole allocates what others see.
+  EXPECT_TRUE(singles[2].allocates.empty() && singles[3].allocates.empty());
 }
 
 TEST(Planner, MemoryIsReleasedAfterItsLastUse) {

@@ -107,6 +107,26 @@ TEST(ShapeChurn, ShapesThatComeBackLateRunAtOnce) {
   });
 }
 
+// To begin and flush a trace takes longer than to call a few small ops.
+TEST(ShapeChurn, AFewSmallOpsThatRepeatRunAtOnce) {
+  on_new_thread([] {
+    const Tensor small = full({8}, Scalar(2.0));
+    const Tensor larger = full({4096}, Scalar(2.0));
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 16; ++i) EXPECT_TRUE(step(small).waited) << i;
+      for (int i = 0; i < 40; ++i) {
+        const Step done = step(small);
+        EXPECT_FALSE(done.waited) << i;
+        EXPECT_EQ(done.result.data<float>()[7], 6);
+      }
+      Pipeline pipeline{PipelineConfig()};
+      pipeline.enter();
+      EXPECT_TRUE(is_pending(exp(small)));
+    }
+    for (int i = 0; i < 40; ++i) EXPECT_TRUE(step(larger).waited) << i;
+  });
+}
+
 TEST(ShapeChurn, ShapesThatComeBackAreRecorded) {
   on_new_thread([] {
     for (int64_t size = 3000; size < 3040; ++size) {

@@ -1,11 +1,15 @@
 #include "tests/cpp/dispatch/test_device.h"
 
+#include <bit>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "mindtorch/ops/functions.h"
+#include "mindtorch/ops/refusal.h"
 #include "mindtorch/runtime/accelerator.h"
 
 namespace mindtorch::test {
@@ -51,6 +55,8 @@ class HostArgs {
         std::vector<int64_t>& list =
             ints_.emplace_back(value.int_list().begin(), value.int_list().end());
         values_.emplace_back(IntList(list));
+      } else if (value.kind() == ops::ValueKind::kGenerator) {
+        values_.emplace_back();  // it is not the host's
       } else {
         values_.push_back(value);
       }
@@ -70,12 +76,35 @@ void queue(const Launch& launch, std::function<void()> work) {
                                          std::move(work));
 }
 
-void run_kernel(const ops::Op& op, Launch& launch, Args args, std::span<Tensor> outputs) {
+// The same tensor in the device's memory.
+Tensor on_device(const Launch& launch, const Tensor& made) {
+  const Tensor result =
+      Tensor::make_strided(made.sizes(), made.strides(), made.dtype(), launch.device);
+  const Tensor target = on_host(result);
+  queue(launch, [made, target] {
+    std::memcpy(target.storage()->mutable_data(), made.data_ptr(),
+                static_cast<size_t>(extent(made.sizes(), made.strides()) * made.element_size()));
+  });
+  return result;
+}
+
+// Its results depend on what the operands hold: the stream is waited for.
+void run_dynamic(Launch& launch, Args args, ops::Outputs& outputs) {
+  ++TestDevice::instance().kernels;
+  launch.stream.synchronize();
+  Launch host{DeviceType::kCpu};
+  ops::Outputs made;
+  launch.op->kernel(DeviceType::kCpu).dynamic(host, HostArgs(args).args(), made);
+  outputs.scalar = made.scalar;
+  for (const Tensor& tensor : made.tensors) outputs.tensors.push_back(on_device(launch, tensor));
+}
+
+void run_kernel(Launch& launch, Args args, std::span<Tensor> outputs) {
   ++TestDevice::instance().kernels;
   auto given = std::make_shared<HostArgs>(args);
   std::vector<Tensor> targets;
   for (const Tensor& output : outputs) targets.push_back(on_host(output));
-  queue(launch, [&op, given, targets]() mutable {
+  queue(launch, [&op = *launch.op, given, targets]() mutable {
     Launch host{DeviceType::kCpu};
     if (op.kind == ops::OpKind::kPointwise) {
       const ops::PointwiseCall call = op.resolve(given->args());
@@ -86,16 +115,58 @@ void run_kernel(const ops::Op& op, Launch& launch, Args args, std::span<Tensor> 
   });
 }
 
-// A kernel has no op to look at: one function for each.
-constexpr size_t kMaxOps = 1024;
-const ops::Op* g_ops[kMaxOps];
-template <size_t kIndex>
-void kernel_of(Launch& launch, Args args, std::span<Tensor> outputs) {
-  run_kernel(*g_ops[kIndex], launch, args, outputs);
+// --- attention -----------------------------------------------------------------------------------
+
+// Notes of its own beside each row's logsumexp: the row's number, which the backward kernel checks.
+constexpr int64_t kNotes = 2;
+constexpr size_t kStats = 5;  // in the arguments of the backward op
+
+ops::TensorSpec notes_of(Args args) {
+  Shape sizes = args[0].tensor().sizes();
+  sizes.back() = kNotes;
+  return {std::move(sizes), DType::kFloat32, args[0].tensor().device(), std::nullopt};
 }
-template <size_t... kIndices>
-constexpr std::array<ops::ImplFn, kMaxOps> make_kernels(std::index_sequence<kIndices...>) {
-  return {&kernel_of<kIndices>...};
+
+Tensor logsumexp_of(const Tensor& notes) {
+  Shape sizes = notes.sizes();
+  sizes.pop_back();
+  return Tensor::make(sizes, DType::kFloat32);
+}
+
+void run_attention(Launch& launch, Args args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  auto given = std::make_shared<HostArgs>(args);
+  queue(launch, [&op = *launch.op, given, out = on_host(outputs[0]), notes = on_host(outputs[1])] {
+    const Tensor logsumexp = logsumexp_of(notes);
+    std::vector<Tensor> targets = {out, logsumexp, Tensor()};
+    Launch host{DeviceType::kCpu};
+    op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
+    for (int64_t row = 0; row < logsumexp.numel(); ++row) {
+      notes.data<float>()[row * kNotes] = logsumexp.data<float>()[row];
+      notes.data<float>()[row * kNotes + 1] = static_cast<float>(row);
+    }
+  });
+}
+
+void run_attention_backward(Launch& launch, Args args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  auto given = std::make_shared<HostArgs>(args);
+  std::vector<Tensor> targets;
+  for (const Tensor& output : outputs) targets.push_back(on_host(output));
+  queue(launch, [&op = *launch.op, given, targets]() mutable {
+    const Tensor& notes = given->args()[kStats].tensor();
+    const Tensor logsumexp = logsumexp_of(notes);
+    for (int64_t row = 0; row < logsumexp.numel(); ++row) {
+      if (notes.data<float>()[row * kNotes + 1] != static_cast<float>(row)) {
+        ++TestDevice::instance().foreign_notes;
+      }
+      logsumexp.data<float>()[row] = notes.data<float>()[row * kNotes];
+    }
+    std::vector<Value> values(given->args().begin(), given->args().end());
+    values[kStats] = Value(logsumexp);
+    Launch host{DeviceType::kCpu};
+    op.kernel(DeviceType::kCpu).impl(host, values, targets);
+  });
 }
 
 void compute(ops::PointwiseCall call, std::vector<Tensor> operands, const Tensor& out) {
@@ -105,7 +176,23 @@ void compute(ops::PointwiseCall call, std::vector<Tensor> operands, const Tensor
   ops::registry().pointwise_engine(DeviceType::kCpu)(host, call, out);
 }
 
+// Numbers of the host may be of any dtype.
+void check_pointwise(const ops::PointwiseCall& call) {
+  Device device = DeviceType::kCpu;
+  DTypeSet dtypes = bit(call.compute) | bit(call.result);
+  for (int i = 0; i < call.count; ++i) {
+    if (call.operands[i]->device().is_cpu()) continue;
+    device = call.operands[i]->device();
+    dtypes |= bit(call.operands[i]->dtype());
+  }
+  const DTypeSet refused = dtypes & ~TestDevice::kDTypes;
+  if (refused == 0) return;
+  ops::refuse(ops::function_info(call.function).name, device,
+              static_cast<DType>(std::countr_zero(refused)), "the device has no such numbers");
+}
+
 void run_pointwise(Launch& launch, const ops::PointwiseCall& call, const Tensor& out) {
+  check_pointwise(call);
   ++TestDevice::instance().pointwise;
   std::vector<Tensor> operands;
   for (int i = 0; i < call.count; ++i) operands.push_back(on_host(*call.operands[i]));
@@ -126,12 +213,32 @@ Tensor over(void* data, const ops::FusedLayout& layout, const Shape& sizes) {
                      layout.dtype, sizes, layout.strides, 0)));
 }
 
+// Over the leading dims, which stay, with one element.
+Tensor sum_of_leading(const Tensor& values, size_t dims) {
+  static const ops::Op& sum = ops::registry().at("sum.dim_IntList");
+  Shape which;
+  Shape sizes(values.sizes());
+  for (size_t d = 0; d < dims; ++d) {
+    which.push_back(static_cast<int64_t>(d));
+    sizes[d] = 1;
+  }
+  Tensor out[] = {Tensor::make(sizes, values.dtype())};
+  const Value args[] = {values, IntList(which), true, {}};
+  Launch host{DeviceType::kCpu};
+  sum.kernel(DeviceType::kCpu).impl(host, Args(args), std::span(out));
+  return out[0];
+}
+
 // Step by step, every value in full. What is read is read before anything is stored.
 void run_group(const ops::FusedGroup& group,
                const std::vector<Tensor>& inputs,
                const std::vector<Tensor>& stores) {
   std::vector<Tensor> values = inputs;
   for (const ops::FusedStep& step : group.steps) {
+    if (step.leading_dims != 0) {
+      values.push_back(sum_of_leading(values[step.operands[0]], step.leading_dims));
+      continue;
+    }
     const Tensor out = Tensor::make(group.sizes, step.result);
     if (step.is_copy) {
       cast(values[step.operands[0]], out);
@@ -152,7 +259,9 @@ class Program final : public ops::FusedProgram {
  public:
   explicit Program(ops::FusedGroup group) : group_(std::move(group)) {}
   void run(Launch& launch, std::span<void* const> addresses) const override {
-    ++TestDevice::instance().groups;
+    TestDevice& device = TestDevice::instance();
+    ++device.groups;
+    device.largest_group = std::max(device.largest_group.load(), group_.steps.size());
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < group_.inputs.size(); ++i) {
       Tensor input = over(addresses[i], group_.inputs[i], group_.sizes);
@@ -165,7 +274,12 @@ class Program final : public ops::FusedProgram {
     }
     std::vector<Tensor> stores;
     for (size_t i = 0; i < group_.stores.size(); ++i) {
-      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, group_.sizes));
+      Shape sizes = group_.sizes;
+      const size_t value = group_.stores[i].value;
+      if (value >= inputs.size()) {
+        std::fill_n(sizes.begin(), group_.steps[value - inputs.size()].leading_dims, 1);
+      }
+      stores.push_back(over(addresses[inputs.size() + i], group_.stores[i].layout, sizes));
     }
     queue(launch, [group = group_, inputs, stores] { run_group(group, inputs, stores); });
   }
@@ -174,11 +288,22 @@ class Program final : public ops::FusedProgram {
   const ops::FusedGroup group_;
 };
 
-std::unique_ptr<ops::FusedProgram> prepare(const ops::FusedGroup& group) {
-  std::atomic<size_t>& largest = TestDevice::instance().largest_group;
-  largest = std::max(largest.load(), group.steps.size());
-  return std::make_unique<Program>(group);
-}
+// Has every function, at once.
+class Engine final : public ops::FusionEngine {
+ public:
+  Engine()
+      : FusionEngine({.max_steps = TestDevice::kMaxSteps,
+                      .max_inputs = TestDevice::kMaxInputs,
+                      .max_stores = TestDevice::kMaxStores}) {}
+  using FusionEngine::can_fuse;
+  bool can_fuse(ops::Pointwise, DType) const override { return true; }
+  bool can_fuse_leading(ops::RowFunction function, DType) const override {
+    return function == ops::RowFunction::kSum;
+  }
+  ops::Preparation prepare(const ops::FusedGroup& group, const ops::FusedProgram*) const override {
+    return ops::Preparation::ready(TestDevice::program(group));
+  }
+};
 
 }  // namespace
 
@@ -195,33 +320,66 @@ TestDevice::TestDevice() {
   driver_ = driver.get();
   runtime::find_accelerator("npu");  // the library's own drivers come first
   runtime::register_driver(std::move(driver));
-  static constexpr auto kKernels = make_kernels(std::make_index_sequence<kMaxOps>());
-  size_t count = 0;
+  registry().device_dtypes(kType, kDTypes);
+  const std::map<std::string, ops::ImplFn> own = {
+      {"_scaled_dot_product_flash_attention", &run_attention},
+      {"_scaled_dot_product_flash_attention_backward", &run_attention_backward}};
   for (const ops::Op& op : ops::registry().ops()) {
     const bool is_pointwise =
         op.kind == ops::OpKind::kPointwise && op.form == ops::OpForm::kPrimary;
-    if (op.kernel(DeviceType::kCpu).impl == nullptr && !is_pointwise) continue;
-    MT_CHECK(count < kMaxOps, RuntimeError, "more ops than the test device has functions");
-    g_ops[count] = &op;
-    const_cast<ops::Op&>(op).kernels[static_cast<int>(kType)].impl = kKernels[count++];
+    const ops::Kernel& cpu = op.kernel(DeviceType::kCpu);
+    if (!cpu && !is_pointwise) continue;
+    const std::string name = op.schema.full_name();
+    const auto special = own.find(name);
+    ops::ImplFn impl = special != own.end() ? special->second : &run_kernel;
+    if (cpu.dynamic != nullptr) impl = nullptr;
+    ops::KernelStatement kernel =
+        registry().raw_kernel(kType, name, impl, cpu.dynamic == nullptr ? nullptr : &run_dynamic);
+    kernel.takes(cpu.takes, cpu.takes_beside);
+    if (impl == &run_attention) {
+      kernel.keeps([](Args args, ops::SpecList& specs) { specs.push_back(notes_of(args)); });
+    } else if (cpu.auxiliary != nullptr) {
+      kernel.keeps(cpu.auxiliary);
+    }
   }
-  registry().pointwise_engine(kType, &run_pointwise);
-  registry().fusion_engine(kType, {.prepare = &prepare,
-                                   .max_steps = kMaxSteps,
-                                   .max_inputs = kMaxInputs,
-                                   .max_stores = kMaxStores});
+  registry().pointwise_engine(kType, &run_pointwise, &check_pointwise);
+  registry().fusion_engine(kType, new Engine);
+}
+
+std::shared_ptr<const ops::FusedProgram> TestDevice::program(const ops::FusedGroup& group) {
+  return std::make_shared<Program>(group);
 }
 
 WithoutPointwiseEngine::WithoutPointwiseEngine()
     : engine_(ops::registry().pointwise_engine(kType)),
       fusion_(ops::registry().fusion_engine(kType)) {
   TestDevice::instance().registry().pointwise_engine(kType, nullptr);
-  TestDevice::instance().registry().fusion_engine(kType, {});
+  TestDevice::instance().registry().fusion_engine(kType, nullptr);
 }
 
 WithoutPointwiseEngine::~WithoutPointwiseEngine() {
   TestDevice::instance().registry().pointwise_engine(kType, engine_);
   TestDevice::instance().registry().fusion_engine(kType, fusion_);
+}
+
+WithFusionEngineOnly::WithFusionEngineOnly()
+    : engine_(TestDevice::instance().registry().pointwise_engine(kType)) {
+  ops::Registry& registry = TestDevice::instance().registry();
+  registry.pointwise_engine(kType, nullptr);
+  registry.fusion_engine(kType, registry.fusion_engine(kType));
+}
+
+WithFusionEngineOnly::~WithFusionEngineOnly() {
+  TestDevice::instance().registry().pointwise_engine(kType, engine_);
+}
+
+WithFusionEngine::WithFusionEngine(const ops::FusionEngine& engine)
+    : before_(TestDevice::instance().registry().fusion_engine(kType)) {
+  TestDevice::instance().registry().fusion_engine(kType, &engine);
+}
+
+WithFusionEngine::~WithFusionEngine() {
+  TestDevice::instance().registry().fusion_engine(kType, before_);
 }
 
 }  // namespace mindtorch::test

@@ -7,10 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "mindtorch/autograd/autograd_meta.h"
+#include "mindtorch/autograd/engine.h"
 #include "mindtorch/dispatch/record/pipeline.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/tensor/generator.h"
 #include "tests/cpp/dispatch/test_device.h"
+#include "tests/cpp/support/errors.h"
 
 namespace mindtorch::test {
 namespace {
@@ -32,6 +35,7 @@ Tensor ramp(Shape sizes) {
 }
 
 Tensor to_device(const Tensor& tensor) {
+  TestDevice::instance();
   Tensor moved = empty(tensor.sizes(), tensor.dtype(), Device(TestDevice::kType, 0));
   return moved.copy_(tensor);
 }
@@ -47,7 +51,7 @@ Tensor cast(const Tensor& tensor, DType dtype) {
   return result.copy_(tensor);
 }
 
-// One of each kind and form of op; x and y are {4, 6}.
+// One of each kind and form of op; x and y are {4, 6} or {4, 8}.
 const std::map<std::string, Program>& programs() {
   static const std::map<std::string, Program> all = {
       {"Chain",
@@ -79,6 +83,15 @@ const std::map<std::string, Program>& programs() {
          const Shape last = {-1};
          return Tensors{sum(x), softmax(sub(x, amax(x, last, true)), -1), mean(y, last)};
        }},
+      {"SumsOfLeadingDims",
+       [](const Tensor& x, const Tensor& y) {
+         const Shape first = {0};
+         const Shape two = {0, 1};
+         const Tensor both = mul(x, y);
+         const Tensor deep = add(both, y).reshape({2, 2, x.size(1)});
+         return Tensors{sum(both, first), sum(mul(deep, deep), two, true),
+                        mul(sum(sub(x, y), first, true), x)};
+       }},
       {"Products", [](const Tensor& x,
                       const Tensor& y) { return Tensors{relu(mm(x, y.t())), mm(relu(x).t(), y)}; }},
       {"InPlace",
@@ -95,7 +108,7 @@ const std::map<std::string, Program>& programs() {
          Tensor product = empty({0}, DType::kFloat32, x.device());
          add_out(x, y, Scalar(int64_t{2}), sum);
          mm_out(x, y.t(), product);
-         Tensor wide = empty({4, 6}, DType::kFloat64, x.device());
+         Tensor wide = empty(x.sizes(), DType::kComplex64, x.device());
          mul_out(x, y, wide);
          return Tensors{sum, product, wide};
        }},
@@ -121,11 +134,12 @@ class EveryProgram : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { TestDevice::instance(); }
 
-  // On the device, each as the CPU computes it.
-  void check() {
+  // On the device, each as the CPU computes it. Queues keep their plans, and with these the engines
+  // that the device had: with other ones the shape must be another.
+  void check(int64_t width = 6) {
     const Program& program = programs().at(GetParam());
-    const Tensor x = ramp({4, 6});
-    const Tensor y = sub(ramp({4, 6}), Scalar(7.0));
+    const Tensor x = ramp({4, width});
+    const Tensor y = sub(ramp({4, width}), Scalar(7.0));
     const Tensors expected = program(x, y);
     const Tensor dx = to_device(x);
     const Tensor dy = to_device(y);
@@ -159,6 +173,14 @@ TEST_P(EveryProgram, RunsByKernelsAlone) {
   EXPECT_EQ(TestDevice::instance().pointwise, before);
 }
 
+// A pointwise call is a group of one step.
+TEST_P(EveryProgram, RunsByTheFusionEngineAlone) {
+  const WithFusionEngineOnly only;
+  const int before = TestDevice::instance().pointwise;
+  check(8);
+  EXPECT_EQ(TestDevice::instance().pointwise, before);
+}
+
 INSTANTIATE_TEST_SUITE_P(,
                          EveryProgram,
                          ::testing::ValuesIn([] {
@@ -183,6 +205,23 @@ TEST(TestDevicePipeline, GroupsKeepToTheEnginesLimits) {
   }).join();
   EXPECT_EQ(device.groups - groups, 5);  // 26 ops, 6 in each
   EXPECT_EQ(device.largest_group, TestDevice::kMaxSteps);
+}
+
+// The gradient of a bias, with what it is the gradient of.
+TEST(TestDevicePipeline, SumsOfLeadingDimsArePartOfAGroup) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor x = to_device(ramp({4, 6}));
+  const int kernels = device.kernels;
+  const int groups = device.groups;
+  std::thread([&] {
+    const Shape first = {0};
+    Block block;
+    const Tensor gradient = mul(x, x);
+    const Tensor bias = sum(gradient, first);
+    block.pipeline.flush("test");
+    EXPECT_EQ(device.kernels, kernels);
+    EXPECT_EQ(device.groups, groups + 1);
+  }).join();
 }
 
 // Fused groups and kernels together become a graph of the device, from the third time on.
@@ -228,6 +267,84 @@ TEST(TestDevicePipeline, WhatHasNeitherEngineNorKernelIsRefusedAtTheCall) {
   }
   kernel = before;
   EXPECT_EQ(device.driver().failures(), std::vector<std::string>());
+}
+
+// --- what the device states of itself
+// ------------------------------------------------------------
+
+constexpr const char* kTaken =
+    "it takes bool, uint8, int32, int64, float16, float32, complex64, uint16, float8_e5m2";
+
+TEST(TestDeviceStates, TheDTypesOfItsTensors) {
+  const Device device(TestDevice::kType, 0);
+  TestDevice::instance();
+  const auto refused = [](const std::function<void()>& call) {
+    return testing::error_of<NotImplementedError>(call);
+  };
+  EXPECT_EQ(refused([&] { zeros({2}, DType::kFloat64, device); }),
+            std::string("Could not run 'zeros' on device cuda:0 for torch.float64: ") + kTaken);
+  EXPECT_EQ(refused([&] { empty({2}, DType::kBFloat16, device); }),
+            std::string("Could not run 'empty.memory_format' on device cuda:0 for "
+                        "torch.bfloat16: ") +
+                kTaken);
+  // What neither the CPU's products nor NPUs take in this way.
+  EXPECT_EQ(to_host(zeros({2}, DType::kUInt16, device)).dtype(), DType::kUInt16);
+  const Tensor x = to_device(ramp({4}));
+  const auto wide_sum = [&] { sum(x, {}, false, DType::kFloat64); };
+  EXPECT_EQ(refused(wide_sum),
+            "Could not run 'sum.dim_IntList' on device cuda:0 for torch.float64: it takes bool, "
+            "uint8, int32, int64, float16, float32, complex64, uint16");
+  EXPECT_EQ(refused([&] { cast(x, DType::kInt16); }),
+            std::string("Could not run 'empty.memory_format' on device cuda:0 for torch.int16: ") +
+                kTaken);
+}
+
+TEST(TestDeviceStates, DTypesAreRefusedAtTheCallInPipelinesToo) {
+  const Tensor x = to_device(ramp({4}));
+  Block block;
+  EXPECT_THROW(sum(x, {}, false, DType::kFloat64), NotImplementedError);
+  EXPECT_EQ(block.pipeline.pending_count(), 0u);
+}
+
+// A number of the host may have a dtype that the device lacks.
+TEST(TestDeviceStates, NumbersOfTheHostAreNotItsOwn) {
+  const Tensor number = full({}, Scalar(2.0), DType::kFloat64);
+  Tensor x = to_device(ramp({4}));
+  x.fill_(number);
+  EXPECT_TRUE(equal(to_host(mul(x, number)), full({4}, Scalar(4.0))));
+}
+
+TEST(TestDeviceStates, NotesOfItsAttention) {
+  const auto gradients = [](const std::function<Tensor(const Tensor&)>& place) {
+    Tensors leaves;
+    for (int i = 0; i < 3; ++i) {
+      leaves.push_back(place(sin(add(ramp({2, 5, 4}), Scalar(double(i))))));
+      autograd::set_requires_grad(leaves.back(), true);
+    }
+    const Tensor out = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2], {}, 0.0, true);
+    const autograd::Edge root[] = {autograd::gradient_edge(out)};
+    std::vector<Tensor> grads = {ones_like(out)};
+    autograd::run_backward(root, std::move(grads), {});
+    Tensors found = {to_host(out.detach())};
+    for (const Tensor& leaf : leaves) found.push_back(to_host(autograd::grad_of(leaf)));
+    return found;
+  };
+  const Tensors expected = gradients([](const Tensor& x) { return x; });
+  for (const bool deferred : {false, true, true, true}) {
+    Tensors found;
+    if (deferred) {
+      Block block;
+      found = gradients(&to_device);
+    } else {
+      found = gradients(&to_device);
+    }
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(equal(found[i], expected[i])) << i;
+  }
+  const Tensor q = to_device(ramp({2, 5, 4}));
+  const auto results = _scaled_dot_product_flash_attention(q, q, q, {}, false, 1.0, false);
+  EXPECT_EQ(std::get<1>(results).sizes(), (Shape{2, 5, 2}));
+  EXPECT_EQ(std::get<2>(results).sizes(), (Shape{0}));
+  EXPECT_EQ(TestDevice::instance().foreign_notes, 0);
 }
 
 }  // namespace

@@ -85,6 +85,27 @@ class TraceWriter {
     add(begin("mm", {a, b}, {out}));
     return out;
   }
+  // sum.dim_IntList
+  uint32_t sum(uint32_t x,
+               std::initializer_list<int64_t> dims,
+               Shape sizes,
+               bool keepdim = false,
+               bool is_visible = true) {
+    const uint32_t out = tensor(std::move(sizes), true, is_visible);
+    OpRecord record = begin("sum.dim_IntList", {x}, {out});
+    Argument self{};
+    self.kind = ops::ValueKind::kTensor;
+    self.first = record.first_id;
+    self.length = 1;
+    trace.arguments.push_back(self);
+    const ops::Value others[] = {IntList(dims), keepdim, {}};
+    for (const ops::Value& value : others) {
+      trace.arguments.push_back(add_to(trace.payload, encode(value)));
+    }
+    record.argument_count = static_cast<uint16_t>(record.op->schema.params.size());
+    add(record);
+    return out;
+  }
   // a *= b
   void mul_in_place(uint32_t a, uint32_t b) {
     OpRecord record = begin("mul.Tensor", {a, b}, {a});

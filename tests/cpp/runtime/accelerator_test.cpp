@@ -1,11 +1,13 @@
 #include "mindtorch/runtime/accelerator.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "mindtorch/base/error.h"
@@ -74,6 +76,21 @@ TEST(AcceleratorRegistry, DriversAreFoundByKind) {
   EXPECT_EQ(&runtime_for(kind, 1), &made.runtime(1));
   EXPECT_THROW(runtime_for(kind, 2), RuntimeError);
   EXPECT_THROW(register_driver(std::make_unique<FakeDriver>(options)), RuntimeError);
+}
+
+TEST(AcceleratorRegistry, EveryDeviceAddsItsVariables) {
+  FakeOptions options{.kind = new_kind()};
+  static constexpr FlagOption kFast{"REGISTERED_FAST", false, "Whether this device is fast."};
+  static constexpr const Option* kVariables[] = {&kFast};
+  options.row.variables = kVariables;
+  register_driver(std::make_unique<FakeDriver>(options));
+  std::set<std::string> names;
+  for (const Option* option : runtime::all_options()) {
+    EXPECT_TRUE(names.insert(option->name).second) << option->name;
+  }
+  for (const char* name : {"REGISTERED_FAST", "MINDTORCH_CPU_JIT", "PYTORCH_ALLOC_CONF"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
 }
 
 TEST(AcceleratorRegistry, ThingsLeftAtExitDoNoHarm) {

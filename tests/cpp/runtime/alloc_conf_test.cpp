@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/cpp/support/fake_driver.h"
+
 namespace mindtorch::runtime {
 namespace {
 
@@ -75,6 +77,13 @@ TEST(AllocConf, AcceptsKeysWithoutAnEffectHere) {
       "pin_memory_expandable_segments:False");
   EXPECT_EQ(conf.settings.size(), 18u);
   EXPECT_EQ(std::get<std::string>(conf.settings[0].second), "native");
+}
+
+TEST(AllocConf, KeysThatNameAKindOfDeviceMayNameAnyKind) {
+  EXPECT_EQ(
+      parse_good("release_lock_on_othermalloc:True,throw_on_othermalloc_oom:True").settings.size(),
+      2u);
+  EXPECT_EQ(parse("release_lock_on_malloc:True").warnings.size(), 1u);
 }
 
 TEST(AllocConf, EqualsSignWhiteSpaceAndEmptyItemsAreAllowed) {
@@ -166,22 +175,24 @@ TEST(AllocConf, GoodItemsSurviveBadNeighbours) {
 }
 
 TEST(AllocConf, FirstVariableThatIsSetAndNotEmptyCounts) {
-  const char* const variables[] = {"MINDTORCH_NPU_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
-                                   "PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
+  const char* const variables[] = {"FAKE_ALLOC_CONF", "FAKE_OLD_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
   std::vector<std::pair<bool, std::string>> before;
   for (const char* variable : variables) {
     const char* const text = std::getenv(variable);
     before.emplace_back(text != nullptr, text != nullptr ? text : "");
     unsetenv(variable);
   }
-  EXPECT_EQ(AllocConf::environment_text(), "");
-  for (int i = 3; i >= 0; --i) {
+  EXPECT_EQ(AllocConf::environment_text(test::kFakeRow), "");
+  for (int i = 2; i >= 0; --i) {
     setenv(variables[i], variables[i], 1);
-    EXPECT_EQ(AllocConf::environment_text(), variables[i]);
+    EXPECT_EQ(AllocConf::environment_text(test::kFakeRow), variables[i]);
   }
+  driver::DeviceRow without = test::kFakeRow;
+  without.alloc_conf = {};
+  EXPECT_EQ(AllocConf::environment_text(without), variables[2]);
   setenv(variables[0], "", 1);
-  EXPECT_EQ(AllocConf::environment_text(), variables[1]);
-  for (size_t i = 0; i < 4; ++i) {
+  EXPECT_EQ(AllocConf::environment_text(test::kFakeRow), variables[1]);
+  for (size_t i = 0; i < 3; ++i) {
     if (before[i].first) {
       setenv(variables[i], before[i].second.c_str(), 1);
     } else {

@@ -495,7 +495,8 @@ TEST(CachingAllocator, TellsWhatWouldHelp) {
     allocator.release(blocks[0]);
     allocator.release(blocks[2]);
     const std::string text = failure_text(device, 40 * kMiB);
-    EXPECT_TRUE(says(text, virtual_memory ? "expandable_segments:True" : "max_split_size_mb"));
+    EXPECT_TRUE(says(text, virtual_memory ? "expandable_segments:True in FAKE_ALLOC_CONF"
+                                          : "max_split_size_mb in FAKE_ALLOC_CONF"));
     EXPECT_TRUE(says(text, "largest free block has 24.00 MiB of 50.00 MiB"));
     EXPECT_TRUE(says(text, "fragmentation 52%"));
     allocator.release(blocks[1]);

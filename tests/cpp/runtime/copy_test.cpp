@@ -279,5 +279,21 @@ TEST_F(CaptureCopyTest, HostMemoryMustBePinned) {
   pool().release(block);
 }
 
+TEST(TwoKindsOfDevices, CopyThroughTheHost) {
+  FakeDriver first(FakeOptions{.kind = "first", .backed = true, .auto_finish = true});
+  FakeDriver second(FakeOptions{.kind = "second", .backed = true, .auto_finish = true});
+  Accelerator one(first);
+  Accelerator other(second);
+  auto* const from = static_cast<char*>(first.allocate(0, 64));
+  auto* const to = static_cast<char*>(second.allocate(0, 64));
+  std::memcpy(from, "hello!", 7);
+  copy_between_devices(other.runtime(0), to, one.runtime(0), from, 7);
+  EXPECT_STREQ(to, "hello!");
+  EXPECT_EQ(first.failures(), std::vector<std::string>());
+  EXPECT_EQ(second.failures(), std::vector<std::string>());
+  first.release(0, from);
+  second.release(0, to);
+}
+
 }  // namespace
 }  // namespace mindtorch::test

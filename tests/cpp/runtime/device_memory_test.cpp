@@ -51,10 +51,10 @@ TEST_F(DeviceMemory, ReadsTheEnvironmentAtFirstUse) {
   std::string warnings;
   g_warnings = &warnings;
   set_warning_handler([](const std::string& text) { *g_warnings += text + "\n"; });
-  ASSERT_EQ(setenv("MINDTORCH_NPU_ALLOC_CONF", "max_split_size_mb=30,nonsense:1", 1), 0);
+  ASSERT_EQ(setenv(kFakeAllocConf.name, "max_split_size_mb=30,nonsense:1", 1), 0);
   EXPECT_EQ(device().memory().conf().max_split_size, 30 * kMiB);
   EXPECT_EQ(device(1).memory().conf().max_split_size, 30 * kMiB);
-  unsetenv("MINDTORCH_NPU_ALLOC_CONF");
+  unsetenv(kFakeAllocConf.name);
   set_warning_handler(nullptr);
   EXPECT_NE(warnings.find("nonsense"), std::string::npos) << warnings;
   EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), 1) << warnings;

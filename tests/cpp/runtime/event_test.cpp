@@ -22,6 +22,56 @@ TEST_F(EventTest, NeverRecordedCountsAsReached) {
   EXPECT_EQ(fake.fallible_calls(), 0);
 }
 
+TEST_F(EventTest, TheDriverIsToldItsDeviceWhicheverIsCurrent) {
+  // The fake driver writes down every call for an event that names another device.
+  const Stream stream = device(1).pool_stream();
+  for (const EventFlags flags : {EventFlags::kNone, EventFlags::kTiming}) {
+    Event start(flags);
+    Event end(flags);
+    start.record(stream);
+    end.record(stream);
+    fake.finish_all();
+    EXPECT_TRUE(end.query());
+    end.synchronize();
+    if (flags == EventFlags::kTiming) {
+      EXPECT_GE(start.elapsed_time(end), 0);
+    }
+  }
+  EXPECT_EQ(fake.failures(), std::vector<std::string>());
+}
+
+TEST_F(EventTest, ADeviceThatCannotShareEventsSaysSo) {
+  Event event(EventFlags::kShared);
+  event.record(device().default_stream());
+  try {
+    event.share();
+    FAIL();
+  } catch (const RuntimeError& error) {
+    EXPECT_STREQ(error.what(), "fake devices cannot share events with other processes");
+  }
+  EXPECT_THROW(Event::open(device(), "1", EventFlags::kNone), RuntimeError);
+}
+
+class SharedEvent : public RuntimeTest {
+ protected:
+  SharedEvent() : RuntimeTest({.process_sharing = true}) {}
+};
+
+TEST_F(SharedEvent, IsReachedWhereItIsOpened) {
+  const Stream stream = device().pool_stream();
+  work(fake, stream);
+  Event event(EventFlags::kShared);
+  EXPECT_THROW(event.share(), RuntimeError);  // not recorded
+  event.record(stream);
+  const Event opened = Event::open(device(), event.share(), EventFlags::kNone);
+  EXPECT_FALSE(opened.query());
+  fake.finish_all();
+  EXPECT_TRUE(opened.query());
+  Event own;
+  own.record(stream);
+  EXPECT_THROW(own.share(), RuntimeError);
+}
+
 TEST_F(EventTest, TheFirstRecordMakesItOnThatDevice) {
   Event event(EventFlags::kTiming);
   event.record(device(1).default_stream());

@@ -1,5 +1,8 @@
 #include "mindtorch/runtime/graph.h"
 
+#include <functional>
+#include <string>
+
 #include "mindtorch/base/error.h"
 #include "tests/cpp/runtime/runtime_fixture.h"
 
@@ -104,6 +107,62 @@ TEST_F(GraphTest, EveryFailureLeavesAllWell) {
     capture(next, stream);
     next.replay(stream);
   }
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const RuntimeError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(GraphTest, ADeviceThatCannotChangeOrShowGraphsSaysSo) {
+  Graph graph;
+  Graph newer;
+  capture(graph, device().pool_stream());
+  capture(newer, device().pool_stream());
+  EXPECT_EQ(message_of([&] { (void)graph.update(newer); }),
+            "fake:0 cannot change a captured graph");
+  EXPECT_EQ(message_of([&] { graph.raw(); }), "fake:0 cannot show a captured graph");
+}
+
+class ChangedGraph : public RuntimeTest {
+ protected:
+  ChangedGraph() : RuntimeTest({.graph_capture = true, .graph_editing = true}) {}
+
+  // Adds to `runs` at each replay, `times` times.
+  void capture(Graph& graph, int& runs, int times) {
+    const Stream stream = device().pool_stream();
+    graph.begin(stream, {}, CaptureMode::kGlobal);
+    for (int i = 0; i < times; ++i) fake.launch(0, stream.handle(), [&runs] { ++runs; });
+    graph.end();
+  }
+};
+
+TEST_F(ChangedGraph, DoesWhatTheNewerOneDoes) {
+  int before = 0;
+  int after = 0;
+  Graph graph;
+  Graph newer;
+  Graph larger;
+  EXPECT_THROW((void)graph.update(newer), RuntimeError);
+  EXPECT_THROW(graph.raw(), RuntimeError);
+  capture(graph, before, 1);
+  EXPECT_THROW((void)graph.update(newer), RuntimeError);
+  capture(newer, after, 1);
+  capture(larger, after, 2);
+  void* const raw = graph.raw();
+  EXPECT_NE(raw, nullptr);
+  EXPECT_TRUE(graph.update(newer));
+  EXPECT_FALSE(graph.update(larger));
+  newer.reset();
+  graph.replay(device().default_stream());
+  fake.finish_all();
+  EXPECT_EQ(before, 0);
+  EXPECT_EQ(after, 1);
+  EXPECT_EQ(graph.raw(), raw);
 }
 
 TEST(GraphWithoutCapture, SaysSo) {

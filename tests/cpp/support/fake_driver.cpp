@@ -34,7 +34,12 @@ const char* name_of(Call function) {
   return kNames[static_cast<size_t>(function)];
 }
 
-FakeDriver::FakeDriver(FakeOptions options) : options_(options), auto_finish_(options.auto_finish) {
+FakeDriver::FakeDriver(FakeOptions options)
+    : options_([&] {
+        options.row.name = options.kind;
+        return options;
+      }()),
+      auto_finish_(options.auto_finish) {
   const auto devices = static_cast<size_t>(options_.device_count);
   used_bytes_.resize(devices);
   outside_bytes_.resize(devices);

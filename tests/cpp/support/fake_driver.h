@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mindtorch/driver/device_row.h"
 #include "mindtorch/driver/driver.h"
 #include "tests/cpp/support/fake_streams.h"
 
@@ -26,7 +27,8 @@ namespace mindtorch::test {
   X(destroy_stream) X(query_stream) X(wait_stream) X(create_event) X(destroy_event) \
   X(record_event) X(block_stream) X(query_event) X(wait_event) X(elapsed_ms) X(reserve) \
   X(unreserve) X(map) X(unmap) X(can_access) X(enable_peer) X(disable_peer) \
-  X(capture_begin) X(capture_end) X(is_capturing) X(replay) X(destroy_graph)
+  X(capture_begin) X(capture_end) X(is_capturing) X(replay) X(destroy_graph) X(update_graph) \
+  X(raw_graph) X(share_memory) X(open_memory) X(share_event) X(open_event)
 // clang-format on
 
 enum class Call : uint8_t {
@@ -41,8 +43,22 @@ struct LoggedCall {
   std::vector<uintptr_t> args;
 };
 
+inline constexpr TextOption kFakeAllocConf{"FAKE_ALLOC_CONF", "", "Settings of its allocator."};
+inline constexpr TextOption kFakeOldAllocConf{"FAKE_OLD_ALLOC_CONF", "", "Read where it is unset."};
+inline constexpr const TextOption* kFakeAllocConfs[] = {&kFakeAllocConf, &kFakeOldAllocConf};
+inline constexpr driver::DeviceRow kFakeRow{
+    .name = "fake",
+    .title = "FAKE",
+    .noun = "fake",
+    .dispatch_key = "Fake",
+    .torch_type = 0,
+    .dlpack_type = 0,
+    .alloc_conf = kFakeAllocConfs,
+};
+
 struct FakeOptions {
-  const char* kind = "fake";
+  const char* kind = kFakeRow.name;
+  driver::DeviceRow row = kFakeRow;  // but for the name, which is `kind`
   int device_count = 1;
   size_t memory_bytes = size_t{1} << 30;  // per device
   size_t pinned_bytes = ~size_t{0};       // allocate_pinned returns null beyond
@@ -53,6 +69,9 @@ struct FakeOptions {
   bool peer_access = false;
   bool peers_reachable = true;  // what can_access() answers
   bool graph_capture = false;
+  bool graph_editing = false;
+  bool process_sharing = false;
+  std::vector<std::pair<std::string, int64_t>> more_properties{};
   int least_priority = 0;
   int greatest_priority = -3;
 };
@@ -63,7 +82,9 @@ struct FakeOptions {
 class FakeDriver final : public driver::DeviceDriver,
                          public driver::VirtualMemory,
                          public driver::PeerAccess,
-                         public driver::GraphCapture {
+                         public driver::GraphCapture,
+                         public driver::GraphEditing,
+                         public driver::ProcessSharing {
  public:
   using StreamHandle = driver::StreamHandle;
   using EventHandle = driver::EventHandle;
@@ -119,7 +140,7 @@ class FakeDriver final : public driver::DeviceDriver,
   std::vector<driver::GraphHandle> replays() const;
 
   // --- DeviceDriver --------------------------------------------------------------------------
-  const char* kind() const noexcept override { return options_.kind; }
+  const driver::DeviceRow& row() const noexcept override { return options_.row; }
   int device_count() noexcept override { return options_.device_count; }
   driver::DeviceProperties properties(int device) override;
   driver::MemoryInfo memory_info(int device) override;
@@ -141,15 +162,17 @@ class FakeDriver final : public driver::DeviceDriver,
   bool query_stream(int device, StreamHandle stream) override;
   void wait_stream(int device, StreamHandle stream) override;
   EventHandle create_event(int device, driver::EventFlags flags) override;
-  void destroy_event(EventHandle event) noexcept override;
+  void destroy_event(int device, EventHandle event) noexcept override;
   void record_event(EventHandle event, int device, StreamHandle stream) override;
   void block_stream(int device, StreamHandle stream, EventHandle event) override;
-  bool query_event(EventHandle event) override;
-  void wait_event(EventHandle event) override;
-  float elapsed_ms(EventHandle start, EventHandle end) override;
+  bool query_event(int device, EventHandle event) override;
+  void wait_event(int device, EventHandle event) override;
+  float elapsed_ms(int device, EventHandle start, EventHandle end) override;
   driver::VirtualMemory* virtual_memory() noexcept override;
   driver::PeerAccess* peer_access() noexcept override;
   driver::GraphCapture* graph_capture() noexcept override;
+  driver::GraphEditing* graph_editing() noexcept override;
+  driver::ProcessSharing* process_sharing() noexcept override;
 
   // --- VirtualMemory ---------------------------------------------------------------------------
   size_t granularity(int) override { return size_t{2} << 20; }
@@ -169,6 +192,19 @@ class FakeDriver final : public driver::DeviceDriver,
   bool is_capturing(int device, StreamHandle stream) override;
   void replay(driver::GraphHandle graph, int device, StreamHandle stream) override;
   void destroy(driver::GraphHandle graph) noexcept override;
+
+  // --- GraphEditing: graphs of equally much work can take each other's place
+  // -----------------------
+  bool update(int device, driver::GraphHandle graph, driver::GraphHandle newer) override;
+  void* raw(int device, driver::GraphHandle graph) override;
+
+  // --- ProcessSharing: the other process is this one
+  // ------------------------------------------------
+  std::string share_memory(int device, void* data) override;
+  void* open_memory(int device, const std::string& shared) override;
+  void close_memory(int, void*) noexcept override {}
+  std::string share_event(int device, EventHandle event) override;
+  EventHandle open_event(int device, const std::string& shared) override;
 
  private:
   struct Range {
@@ -191,7 +227,8 @@ class FakeDriver final : public driver::DeviceDriver,
   void complain(std::string text);
   bool check_device(int device);
   FakeStream* find_stream(int device, StreamHandle stream);
-  FakeEvent* find_event(EventHandle event);
+  static constexpr int kAnyDevice = -1;
+  FakeEvent* find_event(int device, EventHandle event);
   const Range* find_range(const void* data, size_t bytes) const;
   void* new_address(int device, size_t bytes, size_t alignment);
   void* make_memory(int device, size_t bytes);

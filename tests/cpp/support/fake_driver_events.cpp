@@ -23,16 +23,17 @@ EventHandle FakeDriver::create_event(int device, EventFlags flags) {
   return handle;
 }
 
-void FakeDriver::destroy_event(EventHandle event) noexcept {
+void FakeDriver::destroy_event(int device, EventHandle event) noexcept {
   bool failed = false;
-  const Lock lock = enter_quietly(Call::destroy_event, {number(static_cast<void*>(event))}, failed);
-  if (find_event(event) != nullptr) events_.erase(event);
+  const Lock lock = enter_quietly(Call::destroy_event,
+                                  {number(device), number(static_cast<void*>(event))}, failed);
+  if (find_event(device, event) != nullptr) events_.erase(event);
 }
 
 void FakeDriver::record_event(EventHandle event, int device, StreamHandle stream) {
   const Lock lock = enter(Call::record_event, {number(static_cast<void*>(event)), number(device),
                                                number(static_cast<void*>(stream))});
-  FakeEvent* found = find_event(event);
+  FakeEvent* found = find_event(device, event);
   const FakeStream* on = find_stream(device, stream);
   if (found == nullptr || on == nullptr) raise(Call::record_event, 107003, "unknown handle");
   if (found->device != device) raise(Call::record_event, 107004, "event of another device");
@@ -52,7 +53,7 @@ void FakeDriver::record_event(EventHandle event, int device, StreamHandle stream
 void FakeDriver::block_stream(int device, StreamHandle stream, EventHandle event) {
   const Lock lock = enter(Call::block_stream, {number(device), number(static_cast<void*>(stream)),
                                                number(static_cast<void*>(event))});
-  const FakeEvent* found = find_event(event);
+  const FakeEvent* found = find_event(kAnyDevice, event);
   FakeStream* on = find_stream(device, stream);
   if (found == nullptr || on == nullptr) raise(Call::block_stream, 107003, "unknown handle");
   if (found->capture != 0 && on->capture == 0) on->capture = found->capture;  // joins the capture
@@ -63,28 +64,28 @@ void FakeDriver::block_stream(int device, StreamHandle stream, EventHandle event
   queue(device, stream, std::move(work));
 }
 
-bool FakeDriver::query_event(EventHandle event) {
+bool FakeDriver::query_event(int device, EventHandle event) {
   const Lock lock = enter(Call::query_event, {number(static_cast<void*>(event))});
-  const FakeEvent* found = find_event(event);
+  const FakeEvent* found = find_event(device, event);
   if (found == nullptr) raise(Call::query_event, 107003, "unknown event");
   if (found->capture != 0) raise(Call::query_event, 107027, "the event is being captured");
   return found->mark == nullptr || found->mark->reached;
 }
 
-void FakeDriver::wait_event(EventHandle event) {
+void FakeDriver::wait_event(int device, EventHandle event) {
   const Lock lock = enter(Call::wait_event, {number(static_cast<void*>(event))});
-  const FakeEvent* found = find_event(event);
+  const FakeEvent* found = find_event(device, event);
   if (found == nullptr) raise(Call::wait_event, 107003, "unknown event");
   if (found->capture != 0) raise(Call::wait_event, 107027, "the event is being captured");
   const std::shared_ptr<Mark> mark = found->mark;
   streams_.force(mark, [this](const Work& work) { execute(work); });
 }
 
-float FakeDriver::elapsed_ms(EventHandle start, EventHandle end) {
+float FakeDriver::elapsed_ms(int device, EventHandle start, EventHandle end) {
   const Lock lock =
       enter(Call::elapsed_ms, {number(static_cast<void*>(start)), number(static_cast<void*>(end))});
-  const FakeEvent* from = find_event(start);
-  const FakeEvent* to = find_event(end);
+  const FakeEvent* from = find_event(device, start);
+  const FakeEvent* to = find_event(device, end);
   for (const FakeEvent* event : {from, to}) {
     if (event == nullptr || event->mark == nullptr) {
       raise(Call::elapsed_ms, 107003, "event not recorded");
@@ -150,6 +151,54 @@ void FakeDriver::destroy(GraphHandle graph) noexcept {
   bool failed = false;
   const Lock lock = enter_quietly(Call::destroy_graph, {number(static_cast<void*>(graph))}, failed);
   if (graphs_.erase(graph) == 0) complain("destroy of an unknown graph");
+}
+
+bool FakeDriver::update(int device, GraphHandle graph, GraphHandle newer) {
+  const Lock lock = enter(Call::update_graph, {number(device), number(static_cast<void*>(graph)),
+                                               number(static_cast<void*>(newer))});
+  const auto found = graphs_.find(graph);
+  const auto other = graphs_.find(newer);
+  if (found == graphs_.end() || other == graphs_.end()) {
+    raise(Call::update_graph, 107003, "unknown graph");
+  }
+  if (found->second.size() != other->second.size()) return false;
+  found->second = other->second;
+  return true;
+}
+
+void* FakeDriver::raw(int device, GraphHandle graph) {
+  const Lock lock = enter(Call::raw_graph, {number(device), number(static_cast<void*>(graph))});
+  return static_cast<void*>(graph);
+}
+
+// What is shared is the address, as text.
+
+std::string FakeDriver::share_memory(int device, void* data) {
+  const Lock lock = enter(Call::share_memory, {number(device), number(data)});
+  return std::to_string(number(data));
+}
+
+void* FakeDriver::open_memory(int device, const std::string& shared) {
+  const Lock lock = enter(Call::open_memory, {number(device)});
+  return reinterpret_cast<void*>(std::stoull(shared));
+}
+
+std::string FakeDriver::share_event(int device, EventHandle event) {
+  const Lock lock = enter(Call::share_event, {number(device), number(static_cast<void*>(event))});
+  const FakeEvent* found = find_event(device, event);
+  if (found == nullptr || !has(found->flags, EventFlags::kShared)) {
+    raise(Call::share_event, 107004, "not made to be shared");
+  }
+  return std::to_string(number(static_cast<void*>(event)));
+}
+
+EventHandle FakeDriver::open_event(int device, const std::string& shared) {
+  const Lock lock = enter(Call::open_event, {number(device)});
+  const FakeEvent* found = find_event(device, reinterpret_cast<EventHandle>(std::stoull(shared)));
+  if (found == nullptr) raise(Call::open_event, 107003, "unknown event");
+  const auto handle = reinterpret_cast<EventHandle>(next_handle_ += 0x10);
+  events_.emplace(handle, FakeEvent(*found));
+  return handle;
 }
 
 std::vector<GraphHandle> FakeDriver::replays() const {

@@ -27,6 +27,7 @@ driver::DeviceProperties FakeDriver::properties(int device) {
   properties.total_memory_bytes = options_.memory_bytes;
   properties.least_priority = options_.least_priority;
   properties.greatest_priority = options_.greatest_priority;
+  properties.more = options_.more_properties;
   return properties;
 }
 
@@ -130,6 +131,13 @@ driver::PeerAccess* FakeDriver::peer_access() noexcept {
 }
 driver::GraphCapture* FakeDriver::graph_capture() noexcept {
   return options_.graph_capture ? this : nullptr;
+}
+
+driver::GraphEditing* FakeDriver::graph_editing() noexcept {
+  return options_.graph_editing ? this : nullptr;
+}
+driver::ProcessSharing* FakeDriver::process_sharing() noexcept {
+  return options_.process_sharing ? this : nullptr;
 }
 
 void* FakeDriver::reserve(int device, size_t bytes) {

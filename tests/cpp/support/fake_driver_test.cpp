@@ -34,14 +34,14 @@ TEST(FakeDriver, EventsWaitForTheWorkBeforeThem) {
   fake.record_event(event, 0, side);
   fake.block_stream(0, nullptr, event);
   fake.launch(0, nullptr, [&] { second = ++order; });
-  EXPECT_FALSE(fake.query_event(event));
+  EXPECT_FALSE(fake.query_event(0, event));
   fake.finish(0, nullptr);  // blocked
   EXPECT_EQ(second, 0);
   fake.finish(0, side);  // and now both
   EXPECT_EQ(first, 1);
   EXPECT_EQ(second, 2);
-  EXPECT_TRUE(fake.query_event(event));
-  fake.destroy_event(event);
+  EXPECT_TRUE(fake.query_event(0, event));
+  fake.destroy_event(0, event);
   fake.destroy_stream(0, side);
   EXPECT_TRUE(fake.leaks().empty());
 }
@@ -56,7 +56,7 @@ TEST(FakeDriver, WaitsFinishWhatTheyWaitFor) {
   fake.wait_stream(1, nullptr);
   EXPECT_TRUE(done);
   EXPECT_EQ(fake.count(Call::wait_stream), 1);
-  fake.destroy_event(event);
+  fake.destroy_event(0, event);
 }
 
 TEST(FakeDriver, CopiesRunInStreamOrderAndNoticeDeadMemory) {

@@ -124,11 +124,13 @@ FakeStream* FakeDriver::find_stream(int device, StreamHandle stream) {
   return found;
 }
 
-FakeDriver::FakeEvent* FakeDriver::find_event(EventHandle event) {
+FakeDriver::FakeEvent* FakeDriver::find_event(int device, EventHandle event) {
   const auto found = events_.find(event);
-  if (found != events_.end()) return &found->second;
+  if (found != events_.end() && (device == kAnyDevice || device == found->second.device)) {
+    return &found->second;
+  }
   std::ostringstream text;
-  text << "unknown event " << event;
+  text << "unknown event " << event << " on device " << device;
   complain(text.str());
   return nullptr;
 }

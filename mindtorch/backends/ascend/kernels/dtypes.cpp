@@ -1,8 +1,14 @@
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 
 #include "mindtorch/ops/refusal.h"
+#include "mindtorch/runtime/math_mode.h"
 
 namespace mindtorch::ascend {
+
+int8_t float32_math() {
+  constexpr int8_t kUseHf32 = 3;
+  return runtime::MathMode::instance().reduces_float32() ? kUseHf32 : kKeepDtype;
+}
 
 DType computable(const ops::Launch& on, const char* op, DType dtype, DTypes taken) {
   if (MT_LIKELY((taken & bit(dtype)) != 0)) return dtype;

@@ -23,6 +23,9 @@ inline constexpr DTypes kAnyOrComplex = kAny | kComplex;
 
 // The cubeMathType of CANN's products: compute in the dtype of the operands.
 inline constexpr int8_t kKeepDtype = 0;
+// That of products of matrices, as the program wants them: float32 may keep ten bits after the
+// point; other dtypes are as they are.
+int8_t float32_math();
 
 // The dtype to compute in, on the device, for an op that takes `taken`: `dtype`, or a wider one
 // that gives the same result once it is cast back. None: throws NotImplementedError.

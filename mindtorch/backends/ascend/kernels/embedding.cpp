@@ -43,8 +43,7 @@ void embedding_renorm(
 void register_embedding(ops::Registry& registry) {
   registry.kernel<embedding>(DeviceType::kNpu, "embedding").takes(kAnyOrComplex);
   registry.kernel<embedding_dense_backward>(DeviceType::kNpu, "embedding_dense_backward")
-      .takes(kFloats)
-      .takes(kAnyOrComplex);
+      .takes(kFloats);
   registry.kernel<embedding_renorm>(DeviceType::kNpu, "embedding_renorm_").takes(kFloats);
 }
 

@@ -16,15 +16,15 @@ void zero_unless_empty(ops::Launch& on, const Tensor& out) {
 
 void mm(ops::Launch& on, const Tensor& self, const Tensor& mat2, Tensor& out) {
   if (!has_products(self, out)) return zero_unless_empty(on, out);
-  call(on, MT_ACLNN(aclnnMm), self, mat2, out, kKeepDtype);
+  call(on, MT_ACLNN(aclnnMm), self, mat2, out, float32_math());
 }
 void bmm(ops::Launch& on, const Tensor& self, const Tensor& mat2, Tensor& out) {
   if (!has_products(self, out)) return zero_unless_empty(on, out);
-  call(on, MT_ACLNN(aclnnBatchMatMul), self, mat2, out, kKeepDtype);
+  call(on, MT_ACLNN(aclnnBatchMatMul), self, mat2, out, float32_math());
 }
 void mv(ops::Launch& on, const Tensor& self, const Tensor& vec, Tensor& out) {
   if (!has_products(self, out)) return zero_unless_empty(on, out);
-  call(on, MT_ACLNN(aclnnMv), self, vec, out, kKeepDtype);
+  call(on, MT_ACLNN(aclnnMv), self, vec, out, float32_math());
 }
 
 // Dtypes that CANN's dot does not take are multiplied, then summed; integers wrap around.
@@ -54,7 +54,7 @@ void addmm(ops::Launch& on,
            Tensor& out) {
   if (!has_products(mat1, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnAddmm), self, mat1, mat2, typed(beta, out.dtype()),
-       typed(alpha, out.dtype()), out, kKeepDtype);
+       typed(alpha, out.dtype()), out, float32_math());
 }
 void addmv(ops::Launch& on,
            const Tensor& self,
@@ -65,7 +65,7 @@ void addmv(ops::Launch& on,
            Tensor& out) {
   if (!has_products(mat, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnAddmv), self, mat, vec, typed(alpha, out.dtype()),
-       typed(beta, out.dtype()), out, kKeepDtype);
+       typed(beta, out.dtype()), out, float32_math());
 }
 void baddbmm(ops::Launch& on,
              const Tensor& self,
@@ -76,7 +76,7 @@ void baddbmm(ops::Launch& on,
              Tensor& out) {
   if (!has_products(batch1, out)) return scaled(on, self, beta, out);
   call(on, MT_ACLNN(aclnnBaddbmm), self, batch1, batch2, typed(beta, out.dtype()),
-       typed(alpha, out.dtype()), out, kKeepDtype);
+       typed(alpha, out.dtype()), out, float32_math());
 }
 
 }  // namespace

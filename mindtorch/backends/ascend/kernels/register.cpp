@@ -5,8 +5,7 @@
 namespace mindtorch::ascend {
 
 void register_ascend(ops::Registry& registry) {
-  registry.pointwise_engine(DeviceType::kNpu, &run_pointwise);
-  registry.fusion_engine(DeviceType::kNpu, {.check = &check_pointwise});
+  registry.pointwise_engine(DeviceType::kNpu, &run_pointwise, &check_pointwise);
   ops::set_call_patterns(DeviceType::kNpu, &call_patterns);
   register_attention(registry);
   register_channel_norm(registry);

@@ -36,7 +36,7 @@ void launch(ops::Launch& on, const Op& op, const PatternCall& call, const Shape&
   const DType dtype = more.dtype();
   const TypedScalar one = typed(Scalar(1.0), dtype);
   ascend::call(on, op, more.dim() == 1 ? more : reshaped(more, sizes), call["left"], call["right"],
-               one, one, reshaped(call["out"], sizes), kKeepDtype);
+               one, one, reshaped(call["out"], sizes), float32_math());
 }
 
 void launch_addmm(ops::Launch& on, const PatternCall& call) {

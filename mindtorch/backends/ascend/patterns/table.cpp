@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "mindtorch/backends/ascend/acl_api.h"
+#include "mindtorch/backends/ascend/options.h"
 #include "mindtorch/backends/ascend/patterns/patterns.h"
-#include "mindtorch/base/options.h"
 
 namespace mindtorch::ascend {
 namespace {
@@ -93,7 +93,7 @@ ops::CallPatterns all_call_patterns() {
 ops::CallPatterns call_patterns() {
   static const auto& patterns = *new std::vector<ops::CallPattern>([] {
     std::vector<ops::CallPattern> available;
-    if (!options::kNpuPatterns.get()) return available;
+    if (!options::kPatterns.get()) return available;
     for (const ops::CallPattern& pattern : all_call_patterns()) {
       if (is_available(pattern)) available.push_back(pattern);
     }

@@ -19,6 +19,25 @@ using Memory = KeptScratch;
 
 Packing packing_of(const Steps& steps) { return steps.are_many() ? Packing::kAll : Packing::kNone; }
 
+// Of every step: i, f, g and o after their functions, and the cells.
+ops::SpecList gates_of_lstm(const Tensor& input,
+                            const Tensor&,
+                            const Tensor&,
+                            const Tensor&,
+                            const Tensor& w_hh,
+                            const Tensor&,
+                            const Tensor&,
+                            const Tensor&,
+                            bool,
+                            IntList,
+                            bool keep) {
+  const int64_t rows = keep ? input.size(0) : 0;
+  const auto of = [&](int64_t columns) {
+    return ops::TensorSpec{{rows, columns}, input.dtype(), input.device(), std::nullopt};
+  };
+  return {of(w_hh.size(0)), of(w_hh.size(0) / 4)};
+}
+
 void lstm_layer(ops::Launch&,
                 const Tensor& input,
                 const Tensor& h0,
@@ -34,6 +53,7 @@ void lstm_layer(ops::Launch&,
                 Tensor& output,
                 Tensor& h_n,
                 Tensor& c_n,
+                Tensor& hidden,
                 Tensor& gates,
                 Tensor& cells) {
   const Steps steps(input.size(0), h0.size(0), batch_sizes);
@@ -41,7 +61,7 @@ void lstm_layer(ops::Launch&,
   const int64_t shown = h0.size(1);
   recurrent::with_wide_type(input.dtype(), [&]<typename T>() {
     const Rows<T> first_hidden(h0), first_cells(c0), out(output), last_hidden(h_n), last_cells(c_n),
-        kept_gates(gates), kept_cells(cells);
+        kept_hidden(hidden), kept_gates(gates), kept_cells(cells);
     const std::vector<T> bias = sum_of<T>(b_ih, b_hh, 4 * n);
     const ForwardPass<T> pass(input, w_ih, steps, reverse, 4 * n, 4 * n * shown);
     const WeightProduct<T> product(w_hh, true, packing_of(steps));
@@ -74,6 +94,7 @@ void lstm_layer(ops::Launch&,
                  if (project) (*project)(to, rows, h, shown);
                  out.store(row, rows, h);
                  if (!keep) return;
+                 if (project) kept_hidden.store(row, rows, to);
                  kept_gates.store(row, rows, gate);
                  kept_cells.store(row, rows, c);
                });
@@ -193,7 +214,7 @@ void rnn_layer(ops::Launch&,
 }  // namespace
 
 void register_recurrent(ops::Registry& registry) {
-  registry.kernel<lstm_layer>(DeviceType::kCpu, "_lstm_layer");
+  registry.kernel<lstm_layer>(DeviceType::kCpu, "_lstm_layer").keeps<gates_of_lstm>();
   registry.kernel<gru_layer>(DeviceType::kCpu, "_gru_layer").keeps<gates_of_gru>();
   registry.kernel<rnn_layer>(DeviceType::kCpu, "_rnn_layer");
 }

@@ -8,7 +8,7 @@ namespace mindtorch::cpu {
 void register_cpu(ops::Registry& registry) {
   allowed_targets();  // before kernels are chosen
   registry.pointwise_engine(DeviceType::kCpu, &run_pointwise);
-  registry.fusion_engine(DeviceType::kCpu, fusion_engine());
+  registry.fusion_engine(DeviceType::kCpu, &fusion_engine());
   register_attention(registry);
   register_channel_norm(registry);
   register_convolution(registry);

@@ -1,5 +1,6 @@
 #include "mindtorch/backends/cpu/tiles/table.h"
 
+#include <atomic>
 #include <bit>
 
 #include "mindtorch/backends/cpu/expression_tile.h"
@@ -40,9 +41,17 @@ TileTable build_tables() {
 
 namespace {
 
-const TileTable& tables() {
+// Made at first use; calls read the pointer alone.
+std::atomic<const TileTable*> g_tables{nullptr};
+
+[[gnu::noinline, gnu::cold]] const TileTable& make_tables() {
   static const TileTable table = build_tables();
+  g_tables.store(&table, std::memory_order_release);
   return table;
+}
+inline const TileTable& tables() {
+  const TileTable* const made = g_tables.load(std::memory_order_acquire);
+  return MT_LIKELY(made != nullptr) ? *made : make_tables();
 }
 
 int size_index(int64_t element_size_bytes) {

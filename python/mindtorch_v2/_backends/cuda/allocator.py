@@ -10,3 +10,8 @@ class CudaAllocator(DeviceAllocator):
 
 
 get_allocator = AllocatorTable(CudaAllocator)
+
+
+def mem_get_info(index):
+    """(free, total) bytes of a GPU."""
+    return get_allocator(index)._mem_get_info()

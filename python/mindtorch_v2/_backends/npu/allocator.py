@@ -21,7 +21,7 @@ def _load_alloc_conf(force=False):
     """
     global _conf
     if _conf is None or force:
-        settings, mistakes = _C._parse_alloc_conf(_C._alloc_conf_environment())
+        settings, mistakes = _C._parse_alloc_conf(_C._alloc_conf_environment("npu"))
         _conf = settings
         for mistake in mistakes:
             warnings.warn(mistake, UserWarning, stacklevel=2)
@@ -58,7 +58,12 @@ class NpuAllocator(DeviceAllocator):
 
     def _mem_get_info(self):
         """(free, total) bytes of the NPU."""
-        return runtime.mem_get_info(self.device_id)
+        return mem_get_info(self.device_id)
+
+
+def mem_get_info(index):
+    """(free, total) bytes of an NPU."""
+    return runtime.mem_get_info(index)
 
 
 get_allocator = AllocatorTable(NpuAllocator)

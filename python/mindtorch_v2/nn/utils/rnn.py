@@ -149,7 +149,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         )
     sizes = [sum(length > t for length in values) for t in range(values[0])]
     data = torch.cat([input[t, :size] for t, size in enumerate(sizes)])
-    return PackedSequence(data, torch.tensor(sizes), sorted_indices)
+    return PackedSequence(data, torch.tensor(sizes, device="cpu"), sorted_indices)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
@@ -176,7 +176,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     blank = torch.full_like(rows[0], padding_value)
     rows += [blank] * (steps - len(rows))
     padded = torch.stack(rows, 1 if batch_first else 0)
-    lengths = torch.tensor([sum(size > i for size in sizes) for i in range(sizes[0])])
+    lengths = torch.tensor([sum(size > i for size in sizes) for i in range(sizes[0])], device="cpu")
     order = sequence.unsorted_indices
     if order is not None:
         return padded.index_select(0 if batch_first else 1, order), lengths[order.cpu()]
@@ -231,7 +231,7 @@ def pack_sequence(sequences, enforce_sorted=True):
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
     tensor([2, 1])
     """
-    lengths = torch.tensor([sequence.size(0) for sequence in sequences])
+    lengths = torch.tensor([sequence.size(0) for sequence in sequences], device="cpu")
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

@@ -15,7 +15,7 @@ import os
 import typing
 from collections.abc import Iterator
 
-from mindtorch_v2 import _C
+from mindtorch_v2 import _C, _streams
 from mindtorch_v2.npu.simulator import _library
 
 __all__ = [
@@ -266,6 +266,9 @@ def _after_synchronize():
         _reports.clear()
         if found:
             raise SimulatorReport(found)
+
+
+_streams._after_wait.append(_after_synchronize)
 
 
 # Faults.

@@ -9,6 +9,8 @@ from typing import Generic, TypeVar
 
 import mindtorch_v2 as torch
 
+from ._utils.draws import place_of
+
 __all__ = [
     "ChainDataset",
     "ConcatDataset",
@@ -237,7 +239,8 @@ def random_split(dataset, lengths, generator=torch.default_generator):
         lengths = _lengths_of(lengths, len(dataset))
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    indices = torch.randperm(sum(lengths), generator=generator).tolist()
+    order = torch.randperm(sum(lengths), generator=generator, device=place_of(generator))
+    indices = order.tolist()
     ends = itertools.accumulate(lengths)
     return [
         Subset(dataset, indices[end - length : end])

@@ -44,7 +44,7 @@ class DistributedSampler(Sampler):
         count = len(self.dataset)
         if self.shuffle:
             generator = torch.Generator().manual_seed(self.seed + self.epoch)
-            indices = torch.randperm(count, generator=generator).tolist()
+            indices = torch.randperm(count, generator=generator, device="cpu").tolist()
         else:
             indices = list(range(count))
         if self.total_size > count:

@@ -5,6 +5,7 @@ import warnings
 
 import mindtorch_v2 as torch
 
+from ._utils.draws import draw_seed
 from .graph import traverse_dps
 
 __all__ = [
@@ -95,5 +96,5 @@ def apply_random_seed(datapipe, rng):
     """Gives every pipe that draws random numbers a seed of the generator."""
     for pipe in get_all_graph_pipes(traverse_dps(datapipe)):
         if hasattr(pipe, "set_seed"):
-            pipe.set_seed(int(torch.empty((), dtype=torch.int64).random_(generator=rng).item()))
+            pipe.set_seed(draw_seed(rng))
     return datapipe

@@ -5,6 +5,8 @@ from typing import Generic, TypeVar
 
 import mindtorch_v2 as torch
 
+from ._utils.draws import draw_seed, place_of
+
 __all__ = [
     "BatchSampler",
     "RandomSampler",
@@ -79,13 +81,13 @@ class RandomSampler(Sampler[int]):
         count, total = self.num_samples, len(self.data_source)
         generator = self.generator
         if generator is None:
-            seed = torch.empty((), dtype=torch.int64).random_().item()
-            generator = torch.Generator().manual_seed(seed)
+            generator = torch.Generator().manual_seed(draw_seed())
+        source = {"generator": generator, "device": place_of(generator)}
 
         def draw(size):
             if self.replacement:
-                return torch.randint(high=total, size=(size,), generator=generator).tolist()
-            return torch.randperm(total, generator=generator).tolist()[:size]
+                return torch.randint(total, (size,), **source).tolist()
+            return torch.randperm(total, **source).tolist()[:size]
 
         # The last draw is made even for no index: the generator goes on as torch's does.
         at_once = self._DRAWN_AT_ONCE if self.replacement else total
@@ -110,7 +112,9 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self):
-        for place in torch.randperm(len(self.indices), generator=self.generator).tolist():
+        device = place_of(self.generator)
+        order = torch.randperm(len(self.indices), generator=self.generator, device=device)
+        for place in order.tolist():
             yield self.indices[place]
 
     def __len__(self):
@@ -127,7 +131,8 @@ class WeightedRandomSampler(Sampler[int]):
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         _check_positive("num_samples", num_samples)
         _check_boolean("replacement", replacement)
-        self.weights = torch.as_tensor(weights, dtype=torch.float64)
+        device = None if isinstance(weights, torch.Tensor) else place_of(generator)
+        self.weights = torch.as_tensor(weights, dtype=torch.float64, device=device)
         if self.weights.dim() != 1:
             raise ValueError(
                 "weights should be a 1d sequence but given weights have shape "

@@ -55,11 +55,11 @@ std::vector<Tensor> GroupOverTensors::values() const {
 }
 
 void GroupOverTensors::check() const {
-  const auto program = fusion_engine().prepare(group);
+  const auto prepared = std::make_shared<ops::PreparedGroup>(group, fusion_engine());
   ops::Launch launch{DeviceType::kCpu};
   for (const char* run : {"tiles", "code, where there is some"}) {
     const std::vector<Tensor> expected = values();
-    program->run(launch, addresses());
+    prepared->program()->run(launch, addresses());
     for (size_t i = 0; i < targets.size(); ++i) {
       SCOPED_TRACE(::testing::Message() << "store " << i << ", by " << run);
       expect_same(packed(targets[i]), expected[group.stores[i].value]);

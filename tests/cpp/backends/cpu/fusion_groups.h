@@ -11,6 +11,7 @@
 
 #include "mindtorch/backends/cpu/fusion.h"
 #include "mindtorch/backends/cpu/pointwise.h"
+#include "mindtorch/ops/prepared_group.h"
 
 namespace mindtorch::cpu {
 
@@ -78,7 +79,7 @@ class GroupOverTensors {
   std::vector<Tensor> values() const;
   void run() const {
     ops::Launch launch{DeviceType::kCpu};
-    fusion_engine().prepare(group)->run(launch, addresses());
+    fusion_engine().prepare(group, nullptr).program->run(launch, addresses());
   }
   // Runs it as often as a program changes, and compares every target bit for bit.
   void check() const;

@@ -314,13 +314,13 @@ TEST(FusionRows, TheNumberOfThreadsChangesNothing) {
 }
 
 TEST(FusionRows, TheEngineSaysWhatItHas) {
-  const ops::FusionEngine engine = fusion_engine();
-  EXPECT_TRUE(engine.has_row(RowFunction::kSum, DType::kInt32));
-  EXPECT_TRUE(engine.has_row(RowFunction::kMean, DType::kBFloat16));
-  EXPECT_FALSE(engine.has_row(RowFunction::kMean, DType::kInt32));
-  EXPECT_FALSE(engine.has_row(RowFunction::kVar, DType::kInt64));
-  EXPECT_FALSE(engine.has_row(RowFunction::kSoftmax, DType::kInt64));
-  EXPECT_LT(engine.min_row, engine.max_row);
+  const ops::FusionEngine& engine = fusion_engine();
+  EXPECT_TRUE(engine.can_fuse(RowFunction::kSum, DType::kInt32));
+  EXPECT_TRUE(engine.can_fuse(RowFunction::kMean, DType::kBFloat16));
+  EXPECT_FALSE(engine.can_fuse(RowFunction::kMean, DType::kInt32));
+  EXPECT_FALSE(engine.can_fuse(RowFunction::kVar, DType::kInt64));
+  EXPECT_FALSE(engine.can_fuse(RowFunction::kSoftmax, DType::kInt64));
+  EXPECT_LT(engine.limits.min_row, engine.limits.max_row);
 }
 
 }  // namespace

@@ -118,11 +118,11 @@ TEST(Fusion, OneProgramRunsWithNewAddressesAndNumbers) {
                    number(dtype, seed + 2), Tensor::make(sizes, dtype));
     };
     const GroupOverTensors first = make(1);
-    const auto program = fusion_engine().prepare(first.group);
+    const auto prepared = std::make_shared<ops::PreparedGroup>(first.group, fusion_engine());
     ops::Launch launch{DeviceType::kCpu};
     for (uint64_t seed = 1; seed < 60; seed += 10) {
       const GroupOverTensors other = make(seed);
-      program->run(launch, other.addresses());
+      prepared->program()->run(launch, other.addresses());
       expect_same(other.targets[0], other.values().back());
     }
   }
@@ -159,7 +159,7 @@ TEST(Fusion, ManyThreadsRunOneProgram) {
   const Shape sizes = {50, 1000};
   const GroupOverTensors first = chain(random_tensor(sizes, kF32), random_tensor({1000}, kF32),
                                        number(kF32), Tensor::make(sizes, kF32));
-  const auto program = fusion_engine().prepare(first.group);
+  const auto prepared = std::make_shared<ops::PreparedGroup>(first.group, fusion_engine());
   std::vector<GroupOverTensors> groups;
   for (uint64_t i = 0; i < 8; ++i) {
     groups.push_back(chain(random_tensor(sizes, kF32, i), random_tensor({1000}, kF32, i + 9),
@@ -169,7 +169,7 @@ TEST(Fusion, ManyThreadsRunOneProgram) {
   for (const GroupOverTensors& group : groups) {
     threads.emplace_back([&] {
       ops::Launch launch{DeviceType::kCpu};
-      for (int i = 0; i < 10; ++i) program->run(launch, group.addresses());
+      for (int i = 0; i < 10; ++i) prepared->program()->run(launch, group.addresses());
     });
   }
   for (std::thread& thread : threads) thread.join();

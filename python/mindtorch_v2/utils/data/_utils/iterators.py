@@ -8,6 +8,7 @@ import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._utils import ExceptionWrapper
 
+from . import draws
 from .fetch import IterableFetcher
 from .pin_memory import pin_memory
 from .pipes import draw_seed
@@ -26,9 +27,7 @@ class _BaseDataLoaderIter:
         # In torch's order, which decides what each generator gives.
         self._pipe_seed = draw_seed(loader.dataset, loader.generator)
         self._indices = iter(self._index_sampler)
-        self._base_seed = (
-            torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
-        )
+        self._base_seed = draws.draw_seed(loader.generator)
         self._num_yielded = 0
         self._reported_length = loader._reported_length
 

@@ -2,6 +2,8 @@
 
 import mindtorch_v2 as torch
 
+from . import draws
+
 
 def draw_seed(dataset, generator):
     """A seed for the pipes of a dataset, and gives it to them; None if it has no pipes."""
@@ -9,7 +11,7 @@ def draw_seed(dataset, generator):
 
     if not isinstance(dataset, IterDataPipe):
         return None
-    seed = torch.empty((), dtype=torch.int64).random_(generator=generator).item()
+    seed = draws.draw_seed(generator)
     give_seed(dataset, seed)
     return seed
 

@@ -1,0 +1,227 @@
+#include "mindtorch/ops/prepared_group.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "mindtorch/runtime/host_wait.h"
+
+namespace mindtorch::ops {
+namespace {
+
+// An engine that fails this often for a group is not asked again.
+constexpr int kMaxFailures = 3;
+
+// All that a group is, and whose, as bytes.
+class GroupStructure {
+ public:
+  GroupStructure(const FusedGroup& group, const FusionEngine& engine) {
+    bytes_.reserve(64 + group.steps.size() * (sizeof(Step) + sizeof(PointwiseParams)) +
+                   (group.inputs.size() + group.stores.size()) * (group.sizes.size() + 2) * 8);
+    add(reinterpret_cast<uintptr_t>(&engine));
+    add(group.device);
+    add_shape(group.sizes);
+    for (const FusedStep& step : group.steps) {
+      add(Step(step));
+      add(step.params);
+    }
+    add(group.inputs.size());
+    for (const FusedLayout& input : group.inputs) add_layout(input);
+    for (const FusedGroup::Store& store : group.stores) {
+      add(store.value);
+      add_layout(store.layout);
+    }
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  // A step without its params, and without padding.
+  struct Step {
+    explicit Step(const FusedStep& step)
+        : function(step.function),
+          row(step.row),
+          compute(step.compute),
+          result(step.result),
+          is_copy(step.is_copy),
+          is_row(step.is_row),
+          leading_dims(step.leading_dims),
+          count(step.count),
+          unrounded(step.unrounded) {
+      std::copy_n(step.operands, step.count, operands);
+    }
+    Pointwise function;
+    uint16_t operands[kMaxOperands] = {};
+    RowFunction row;
+    DType compute;
+    DType result;
+    uint8_t is_copy;
+    uint8_t is_row;
+    uint8_t leading_dims;
+    uint8_t count;
+    int8_t unrounded;
+  };
+  static_assert(std::has_unique_object_representations_v<Step>);
+
+  template <typename T>
+  void add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void add_shape(const Shape& shape) {
+    add(shape.size());
+    for (const int64_t each : shape) add(each);
+  }
+  void add_layout(const FusedLayout& layout) {
+    add_shape(layout.strides);
+    add(layout.dtype);
+    add(layout.is_number);
+  }
+
+  std::string bytes_;
+};
+
+class GroupCache {
+ public:
+  static GroupCache& instance() {
+    static auto* const cache = new GroupCache;  // a detached thread may use it after main()
+    return *cache;
+  }
+  std::shared_ptr<PreparedGroup> find(const FusedGroup& group, const FusionEngine& engine) {
+    std::string key = GroupStructure(group, engine).take();
+    std::vector<std::shared_ptr<PreparedGroup>> dropped;  // freed without the lock
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = entries_.find(key); found != entries_.end()) {
+      found->second.last_use = ++uses_;
+      return found->second.group;
+    }
+    if (entries_.size() == PreparedGroup::kCacheCapacity) drop_half(dropped);
+    auto made = std::make_shared<PreparedGroup>(group, engine);
+    entries_.emplace(std::move(key), Entry{++uses_, made});
+    return made;
+  }
+  size_t size() {
+    const std::scoped_lock lock(mutex_);
+    return entries_.size();
+  }
+
+ private:
+  struct Entry {
+    uint64_t last_use = 0;
+    std::shared_ptr<PreparedGroup> group;
+  };
+  // The half that was not looked up for longest: looking for one each time would cost more.
+  void drop_half(std::vector<std::shared_ptr<PreparedGroup>>& dropped) {
+    std::vector<uint64_t> uses;
+    for (const auto& [key, entry] : entries_) uses.push_back(entry.last_use);
+    const auto middle = uses.begin() + std::ssize(uses) / 2;
+    std::ranges::nth_element(uses, middle);
+    std::erase_if(entries_, [&](auto& each) {
+      if (each.second.last_use >= *middle) return false;
+      dropped.push_back(std::move(each.second.group));
+      return true;
+    });
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;
+  uint64_t uses_ = 0;
+};
+
+}  // namespace
+
+// Asks engines that compile.
+class CompilerThread {
+ public:
+  static CompilerThread& instance() {
+    static CompilerThread* compiler = new CompilerThread;  // its thread may outlive main()
+    // A child has no such thread. What was being asked there runs op by op.
+    static const int registered =
+        pthread_atfork(nullptr, nullptr, [] { compiler = new CompilerThread; });
+    (void)registered;
+    return *compiler;
+  }
+  void add(std::shared_ptr<PreparedGroup> group) {
+    const std::scoped_lock lock(mutex_);
+    groups_.push_back(std::move(group));
+    if (!std::exchange(is_started_, true)) std::thread([this] { work(); }).detach();
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return groups_.empty(); });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !groups_.empty(); });
+      const std::shared_ptr<PreparedGroup> group = groups_.front();
+      lock.unlock();
+      group->ask_engine();
+      lock.lock();
+      groups_.pop_front();
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<PreparedGroup>> groups_;  // the first one is being asked for
+  bool is_started_ = false;
+};
+
+std::shared_ptr<PreparedGroup> PreparedGroup::find(const FusedGroup& group,
+                                                   const FusionEngine& engine) {
+  return GroupCache::instance().find(group, engine);
+}
+
+size_t PreparedGroup::cached() { return GroupCache::instance().size(); }
+
+void PreparedGroup::wait_for_engines() { CompilerThread::instance().wait(); }
+
+const FusedProgram* PreparedGroup::ask() {
+  if (!engine_.limits.compiles) {
+    ask_engine();
+  } else if (State expected = State::kOpen;
+             state_.compare_exchange_strong(expected, State::kAsking, std::memory_order_acquire)) {
+    CompilerThread::instance().add(shared_from_this());
+  }
+  return program_.load(std::memory_order_acquire);
+}
+
+void PreparedGroup::ask_engine() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (is_final()) return;
+  try {
+    take(engine_.prepare(group_, program_.load(std::memory_order_relaxed)));
+  } catch (...) {
+    state_.store(++failures_ == kMaxFailures ? State::kFinal : State::kOpen,
+                 std::memory_order_release);
+  }
+}
+
+void PreparedGroup::take(Preparation answer) {
+  if (answer.program != nullptr) {
+    programs_.push_back(std::move(answer.program));
+    program_.store(programs_.back().get(), std::memory_order_release);
+  }
+  state_.store(answer.is_final ? State::kFinal : State::kOpen, std::memory_order_release);
+}
+
+const FusedProgram* PreparedGroup::program_now() {
+  if (MT_LIKELY(is_final())) return program_.load(std::memory_order_relaxed);
+  const runtime::HostWait wait;
+  const std::scoped_lock lock(mutex_);
+  const FusedProgram* const before = program_.load(std::memory_order_relaxed);
+  const bool is_enough = before != nullptr && engine_.limits.compiles;
+  if (!is_final() && !is_enough) take(engine_.prepare(group_, before));
+  return program_.load(std::memory_order_relaxed);
+}
+
+}  // namespace mindtorch::ops

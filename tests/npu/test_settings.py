@@ -1,0 +1,67 @@
+"""Settings of how exactly ops compute, on devices that can do something about them."""
+
+import warnings
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def settings(torch):
+    """No setting warns, and all are as before at the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+    torch.set_float32_matmul_precision("highest")
+    torch.use_deterministic_algorithms(False)
+    torch.backends.cudnn.deterministic = False
+
+
+@pytest.mark.parametrize("precision, rows", [("high", 5), ("medium", 6)])
+def test_products_are_planned_for_the_precision(torch, called, precision, rows):
+    a, b = torch.ones(rows, 7, device="npu"), torch.ones(7, 3, device="npu")
+    plan = "aclnnMmGetWorkspaceSize"
+    a @ b
+    assert plan not in called(lambda: a @ b)
+    torch.set_float32_matmul_precision(precision)
+    assert plan in called(lambda: a @ b)
+    assert plan not in called(lambda: a @ b)
+    torch.set_float32_matmul_precision("highest")
+    assert plan not in called(lambda: a @ b)  # the first one is still there
+    assert (a @ b).tolist() == [[7.0] * 3] * rows
+
+
+def test_what_a_pipeline_has_recorded_keeps_its_precision(torch):
+    a = torch.full((4, 4), 1.5, device="npu")
+    with torch.pipeline():
+        y = a @ a
+        torch.set_float32_matmul_precision("high")
+        z = a @ a
+    assert y.tolist() == z.tolist() == [[9.0] * 4] * 4
+
+
+@pytest.mark.parametrize("name", ["use_deterministic_algorithms", "cudnn"])
+def test_the_device_is_told_to_be_deterministic(torch, called, name):
+    x = torch.ones(4, device="npu")
+    x + 1
+
+    def switch(on):
+        if name == "cudnn":
+            torch.backends.cudnn.deterministic = on
+        else:
+            torch.use_deterministic_algorithms(on)
+
+    assert "aclrtSetSysParamOpt" in called(lambda: switch(True))
+    assert "aclrtSetSysParamOpt" not in called(lambda: switch(True))
+    # What was planned before is planned anew.
+    assert "aclnnAddsGetWorkspaceSize" in called(lambda: x + 1)
+    assert "aclnnAddsGetWorkspaceSize" not in called(lambda: x + 1)
+    assert "aclrtSetSysParamOpt" in called(lambda: switch(False))
+
+
+def test_one_wish_does_not_end_the_other(torch, called):
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.deterministic = True
+    assert "aclrtSetSysParamOpt" not in called(lambda: torch.use_deterministic_algorithms(False))
+    assert "aclrtSetSysParamOpt" in called(
+        lambda: setattr(torch.backends.cudnn, "deterministic", False)
+    )

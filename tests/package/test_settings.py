@@ -1,0 +1,77 @@
+"""Settings of how exactly ops compute: each acts, or says once that it does not."""
+
+import subprocess
+import sys
+
+import pytest
+
+TRIALS = {
+    "torch.set_float32_matmul_precision('high')": "every device here multiplies float32 matrices",
+    "torch.backends.cuda.matmul.allow_tf32 = True": "every device here multiplies float32 matrices",
+    "torch.backends.cuda.matmul.fp32_precision = 'tf32'": "every device here multiplies float32",
+    "torch.backends.cuda.matmul.allow_fp16_accumulation = True": "no device here knows it",
+    "torch.backends.cudnn.benchmark = True": "there is no cuDNN here",
+    "torch.backends.cudnn.benchmark_limit = 3": "there is no cuDNN here",
+    "torch.backends.cudnn.allow_tf32 = True": "convolutions of float32 are exact here",
+    "torch.backends.cuda.preferred_linalg_library('magma')": "no library of NVIDIA's",
+}
+SILENT = [
+    "torch.set_float32_matmul_precision('highest')",
+    "torch.backends.cuda.matmul.allow_tf32 = False",
+    "torch.backends.cuda.matmul.fp32_precision = 'ieee'",
+    "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False",
+    "torch.backends.cudnn.benchmark = False",
+    "torch.backends.cudnn.deterministic = True",
+    "torch.backends.cudnn.enabled = False",
+    "torch.backends.cuda.preferred_blas_library('default')",
+    "torch.use_deterministic_algorithms(True)",
+]
+
+
+def run(*lines):
+    """What a program warns of, on a machine without accelerators."""
+    program = "\n".join(
+        [
+            "import os, warnings",
+            "os.environ['MINDTORCH_NPU'] = 'off'",
+            "import mindtorch_v2 as torch",
+            "with warnings.catch_warnings(record=True) as caught:",
+            "    warnings.simplefilter('always')",
+            *(f"    {line}" for line in lines),
+            "for warning in caught: print(warning.filename, warning.message)",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("line", TRIALS)
+def test_what_does_nothing_says_so_once(line):
+    [warning] = run(line, line)
+    assert warning.startswith("<string> torch."), warning
+    assert f"has no effect: {TRIALS[line]}" in warning
+
+
+def test_what_is_so_anyway_is_silent():
+    assert run(*SILENT) == []
+
+
+def test_every_setting_speaks_for_itself():
+    assert len(run(*TRIALS, *TRIALS)) == len(TRIALS)
+
+
+def test_one_precision_under_three_names(torch):
+    import warnings
+
+    matmul = torch.backends.cuda.matmul
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matmul.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high" and matmul.fp32_precision == "tf32"
+        torch.set_float32_matmul_precision("highest")
+        assert not matmul.allow_tf32 and matmul.fp32_precision == "none"
+        with pytest.raises(AttributeError, match="Unknown attribute foo"):
+            matmul.foo = 1
+        with pytest.raises(RuntimeError, match="expected one of"):
+            matmul.fp32_precision = "fast"
