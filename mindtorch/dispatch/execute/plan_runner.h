@@ -109,7 +109,7 @@ class PlanRunner {
   size_t workspace_bytes_ = 0;  // the largest
   size_t launches_ = 0;
   bool are_groups_final_ = false;  // are_groups_final() once and for all
-  bool has_run_ = false;        // to its end, the last time
+  bool has_run_ = false;           // to its end, the last time
 };
 
 }  // namespace mindtorch::dispatch
