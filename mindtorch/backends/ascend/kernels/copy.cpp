@@ -1,6 +1,7 @@
 #include "mindtorch/runtime/copy.h"
 
 #include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/tensor/element.h"
 

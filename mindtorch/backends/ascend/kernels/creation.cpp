@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/ragged.h"
 
 namespace mindtorch::ascend {

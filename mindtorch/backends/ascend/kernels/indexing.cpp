@@ -1,5 +1,6 @@
 // index, index_put_, index_select and the masks: whole slices move at once.
 #include "mindtorch/backends/ascend/aclnn.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/tensor/overlap.h"
 

@@ -1,5 +1,6 @@
 // Cumulative ops.
 #include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 
 namespace mindtorch::ascend {
 namespace {

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/ragged.h"
 
 namespace mindtorch::ascend {
