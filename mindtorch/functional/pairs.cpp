@@ -35,6 +35,7 @@ Tensor bilinear(const Tensor& input1,
                 const Tensor& bias) {
   MT_CHECK(input1.dim() == input2.dim(), RuntimeError,
            "bilinear(): input dimensions do not match: got ", input1.dim(), " and ", input2.dim());
+  MT_CHECK(input1.dim() > 0, IndexError, "Dimension specified as -1 but tensor has no dimensions");
   const auto check = [&](int64_t i, const Tensor& input) {
     MT_CHECK(input.size(-1) == weight.size(i), RuntimeError, "bilinear(): input", i,
              " size does not match weight size: got ", input.size(-1), " but expected ",

@@ -24,15 +24,19 @@ struct ImageSizes {
   int64_t count, channels, height, width;
 };
 
-void check_image(const char* name, const Tensor& self, const char* what, int64_t factor) {
+void check_image(const char* name, const Tensor& self, const char* kind, int64_t factor) {
   MT_CHECK(self.dim() >= 3, RuntimeError, name,
            " expects input to have at least 3 dimensions, but got input with ", self.dim(),
            " dimension(s)");
-  MT_CHECK(factor > 0, RuntimeError, name, " expects a positive ", what, ", but got ", factor);
+  MT_CHECK(factor > 0, RuntimeError, name, " expects a positive ", kind, "_factor, but got ",
+           factor);
+  int64_t square = 0;
+  MT_CHECK(!__builtin_mul_overflow(factor, factor, &square), ValueError, kind,
+           " factor is too large, (", kind, "_factor)^2 overflowed: ", kind, "_factor=", factor);
 }
 
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
-  check_image("pixel_shuffle", self, "upscale_factor", upscale_factor);
+  check_image("pixel_shuffle", self, "upscale", upscale_factor);
   const int64_t r = upscale_factor;
   const ImageSizes image(self);
   MT_CHECK(image.channels % (r * r) == 0, RuntimeError,
@@ -46,7 +50,7 @@ Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor) {
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
-  check_image("pixel_unshuffle", self, "downscale_factor", downscale_factor);
+  check_image("pixel_unshuffle", self, "downscale", downscale_factor);
   const int64_t r = downscale_factor;
   const ImageSizes image(self);
   const auto check = [&](const char* name, int dim, int64_t size) {

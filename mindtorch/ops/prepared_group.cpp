@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -85,10 +86,24 @@ class GroupStructure {
   std::string bytes_;
 };
 
+// Held together by all who ask an engine, and alone while the process forks: else a child would be
+// given the mutex of a group that nobody there will release.
+std::shared_mutex*& asking() {
+  static auto* mutex = new std::shared_mutex;
+  return mutex;
+}
+
 class GroupCache {
  public:
   static GroupCache& instance() {
     static auto* const cache = new GroupCache;  // a detached thread may use it after main()
+    static const int registered = pthread_atfork(
+        [] {
+          asking()->lock();
+          instance().mutex_.lock();
+        },
+        &release_in_parent, &release_in_child);
+    (void)registered;
     return *cache;
   }
   std::shared_ptr<PreparedGroup> find(const FusedGroup& group, const FusionEngine& engine) {
@@ -110,6 +125,14 @@ class GroupCache {
   }
 
  private:
+  static void release_in_parent() {
+    instance().mutex_.unlock();
+    asking()->unlock();
+  }
+  static void release_in_child() {
+    instance().mutex_.unlock();
+    asking() = new std::shared_mutex;  // the old one counts threads of the parent that wait for it
+  }
   struct Entry {
     uint64_t last_use = 0;
     std::shared_ptr<PreparedGroup> group;
@@ -147,8 +170,9 @@ class CompilerThread {
   }
   void add(std::shared_ptr<PreparedGroup> group) {
     const std::scoped_lock lock(mutex_);
+    if (!is_started_) std::thread([this] { work(); }).detach();
+    is_started_ = true;
     groups_.push_back(std::move(group));
-    if (!std::exchange(is_started_, true)) std::thread([this] { work(); }).detach();
     changed_.notify_all();
   }
   void wait() {
@@ -190,12 +214,17 @@ const FusedProgram* PreparedGroup::ask() {
     ask_engine();
   } else if (State expected = State::kOpen;
              state_.compare_exchange_strong(expected, State::kAsking, std::memory_order_acquire)) {
-    CompilerThread::instance().add(shared_from_this());
+    try {
+      CompilerThread::instance().add(shared_from_this());
+    } catch (...) {  // no thread, no memory: the ops run one by one, and it is asked again
+      state_.store(State::kOpen, std::memory_order_release);
+    }
   }
   return program_.load(std::memory_order_acquire);
 }
 
 void PreparedGroup::ask_engine() noexcept {
+  const std::shared_lock none_forks(*asking());
   const std::scoped_lock lock(mutex_);
   if (is_final()) return;
   try {
@@ -217,6 +246,7 @@ void PreparedGroup::take(Preparation answer) {
 const FusedProgram* PreparedGroup::program_now() {
   if (MT_LIKELY(is_final())) return program_.load(std::memory_order_relaxed);
   const runtime::HostWait wait;
+  const std::shared_lock none_forks(*asking());
   const std::scoped_lock lock(mutex_);
   const FusedProgram* const before = program_.load(std::memory_order_relaxed);
   const bool is_enough = before != nullptr && engine_.limits.compiles;

@@ -1,6 +1,7 @@
 #include "mindtorch/runtime/host_allocator.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,6 +129,9 @@ int64_t now_ms() {
 // The shared cache of large blocks.
 class LargeCache {
  public:
+  // Held while the process forks: a child must not be given a mutex that another thread had locked.
+  void before_fork() MT_UNCHECKED_LOCKS { mutex_.lock(); }
+  void after_fork() MT_UNCHECKED_LOCKS { mutex_.unlock(); }
   Allocation take(size_t bytes) {
     const size_t rounded = rounded_size(bytes);
     std::list<Cached> expired;
@@ -322,6 +326,10 @@ class LargeCache {
 // Never destroyed: tensors in static storage may be freed after any destructor of ours.
 LargeCache& large_cache() {
   static LargeCache& cache = *new LargeCache;
+  static const int registered =
+      pthread_atfork([] { large_cache().before_fork(); }, [] { large_cache().after_fork(); },
+                     [] { large_cache().after_fork(); });
+  (void)registered;
   return cache;
 }
 

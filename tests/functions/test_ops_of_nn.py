@@ -74,3 +74,18 @@ def test_a_certain_mistake_costs_100_and_has_a_gradient():
     loss.backward()
     assert loss.item() == 200
     assert x.grad.isfinite().all()
+
+
+def test_a_factor_whose_square_is_no_number():
+    x = torch.ones(1, 4, 2, 2)
+    for factor in (2**32, 2**33):
+        with pytest.raises(ValueError, match=f"overflowed: upscale_factor={factor}"):
+            F.pixel_shuffle(x, factor)
+        with pytest.raises(ValueError, match=f"overflowed: downscale_factor={factor}"):
+            F.pixel_unshuffle(x, factor)
+
+
+def test_bilinear_of_numbers():
+    one = torch.ones(())
+    with pytest.raises(IndexError, match="Dimension specified as -1 but tensor has no dimensions"):
+        F.bilinear(one, one, torch.ones(1, 1, 1))

@@ -34,7 +34,9 @@ def test_what_a_pipeline_has_recorded_keeps_its_precision(torch):
     a = torch.full((4, 4), 1.5, device="npu")
     with torch.pipeline():
         y = a @ a
+        assert y._pending
         torch.set_float32_matmul_precision("high")
+        assert not y._pending
         z = a @ a
     assert y.tolist() == z.tolist() == [[9.0] * 4] * 4
 

@@ -374,6 +374,17 @@ def test_one_pipeline_is_for_one_thread(torch):
         assert (torch.ones(3) + 1)._pending
 
 
+def status_of(child):
+    for _ in range(WAIT * 100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    pytest.fail("the child hangs")
+
+
 def test_the_timer_of_a_child_process(torch):
     with torch.pipeline(max_wait_us=1000):
         y = torch.ones(3) + 1
@@ -385,16 +396,42 @@ def test_the_timer_of_a_child_process(torch):
                 y = torch.ones(3) + 1
                 wait_until_run(y)
         os._exit(0)
-    for _ in range(WAIT * 100):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            break
-        time.sleep(0.01)
-    else:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        pytest.fail("the child hangs")
-    assert status == 0
+    assert status_of(child) == 0
+
+
+def test_a_child_of_a_process_that_compiles(torch):
+    """It is born while another thread prepares what the child runs, too."""
+
+    def program(number):
+        x = torch.ones(512, 64)
+        with torch.pipeline():
+            for i in range(60):
+                x = (x * 1.01).relu().tanh() if number >> i % 10 & 1 else (x - 1).abs().sqrt()
+        return x
+
+    at, done = [0], threading.Event()
+
+    def prepare():
+        while not done.is_set():
+            at[0] += 1
+            for _ in range(3):
+                program(at[0])
+
+    worker = threading.Thread(target=prepare)
+    worker.start()
+    try:
+        for i in range(12):
+            time.sleep(0.003 * (i % 5))
+            number = at[0]
+            child = os.fork()
+            if child == 0:
+                for _ in range(3):
+                    program(number)
+                os._exit(0)
+            assert status_of(child) == 0
+    finally:
+        done.set()
+        worker.join()
 
 
 def test_leaving_while_threads_run_windows(torch):

@@ -19,7 +19,7 @@ namespace mindtorch::dispatch {
 // some hundred repetitions a few are recorded again, to see whether shapes repeat by now. A
 // large result ends it, too: there fusing pays even once.
 //
-// A trace of two or three ops on next to no memory is such work with the same shapes, too, on the
+// A trace of up to three ops on next to no memory is such work with the same shapes, too, on the
 // CPU: to begin and flush it takes longer than to call its ops.
 //
 // Written by the thread that flushes, and read by the recording thread when nothing is pending.
