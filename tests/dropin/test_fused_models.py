@@ -92,7 +92,7 @@ def test_a_decode_step_replays_its_graphs(log, settings):
             place.add_(1)
             return out.logits
 
-        for _ in range(8):
+        for _ in range(10):
             torch.npu.synchronize()
             simulator.clear_calls()
             if pipelined:
@@ -109,5 +109,6 @@ def test_a_decode_step_replays_its_graphs(log, settings):
         got, calls = decode(True)
     torch.testing.assert_close(got, expected, rtol=1e-2, atol=1e-2)
     assert calls[0][0] < 0.6 * eager[0][0]
-    for launched, replays in calls[5:]:
-        assert launched == 0 and replays == (1 if settings else 4)
+    # Without limits the device is given parts of a step while the rest is recorded.
+    for launched, replays in calls[7:]:
+        assert launched == 0 and replays == (1 if settings else 5)
