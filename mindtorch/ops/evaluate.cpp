@@ -65,8 +65,8 @@ Real call_special(Pointwise function, Real a, Real b, Real c) {
   const auto y = static_cast<double>(b);
   for (const special::NumberFunction& row : special::kNumberFunctions) {
     if (row.function != function) continue;
-    if (row.of_one != nullptr) return static_cast<Real>(row.of_one(x));
-    if (row.of_two != nullptr) return static_cast<Real>(row.of_two(x, y));
+    if (row.operands == 1) return static_cast<Real>(row.of_one(x));
+    if (row.operands == 2) return static_cast<Real>(row.of_two(x, y));
     return static_cast<Real>(row.of_three(x, y, static_cast<double>(c)));
   }
   MT_THROW(NotImplementedError, "there is no host evaluation of ", function_info(function).name);

@@ -55,16 +55,18 @@ double hermite_he(double x, double n);
 double laguerre_l(double x, double n);
 double legendre_p(double x, double n);
 
-// One of the above and the function it is, in the member for its operands.
+// One of the above and the function it is, in the member for its number of operands. The number is
+// stated: with GCC's sanitizers no comparison of a function's address is a constant expression.
 struct NumberFunction {
   constexpr NumberFunction(Pointwise function, double (*of)(double))
-      : function(function), of_one(of) {}
+      : function(function), operands(1), of_one(of) {}
   constexpr NumberFunction(Pointwise function, double (*of)(double, double))
-      : function(function), of_two(of) {}
+      : function(function), operands(2), of_two(of) {}
   constexpr NumberFunction(Pointwise function, double (*of)(double, double, double))
-      : function(function), of_three(of) {}
+      : function(function), operands(3), of_three(of) {}
 
   Pointwise function;
+  int operands;
   double (*of_one)(double) = nullptr;
   double (*of_two)(double, double) = nullptr;
   double (*of_three)(double, double, double) = nullptr;

@@ -21,9 +21,9 @@ void run_number_function(const void* const* inputs, void* to, int64_t n, const P
   };
   T* const out = static_cast<T*>(to);
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (kCalled.of_one != nullptr) {
+    if constexpr (kCalled.operands == 1) {
       out[i] = static_cast<T>(kCalled.of_one(at(0, i)));
-    } else if constexpr (kCalled.of_two != nullptr) {
+    } else if constexpr (kCalled.operands == 2) {
       out[i] = static_cast<T>(kCalled.of_two(at(0, i), at(1, i)));
     } else {
       out[i] = static_cast<T>(kCalled.of_three(at(0, i), at(1, i), at(2, i)));
