@@ -255,3 +255,55 @@ assert "self_toy_time_total" in profile.function_events.supported_export_stacks_
 """,
         MINDTORCH_NPU="off",
     )
+
+
+def test_tensors_of_any_dtype_are_copied_as_bytes():
+    run(
+        EARLY
+        + """
+x = torch.arange(6.0).to("toy").t()
+module = torch.nn.Linear(2, 3).to("toy")
+made = [copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.untyped_storage().clone()]
+assert made[0].device.type == "toy" and made[0].tolist() == made[1].tolist() == x.tolist()
+assert made[0].data_ptr() != x.data_ptr() and made[2].device == x.device
+both = copy.deepcopy([x, x[2:]])
+both[0].zero_()
+assert both[1].tolist() == [0.0] * 4 and x.tolist() == list(range(6))
+assert torch.equal(copy.deepcopy(module).weight.cpu(), module.weight.cpu())
+for settings in ({}, {"map_location": "cpu"}, {"map_location": "toy"}):
+    file = io.BytesIO()
+    torch.save({"x": x, "state": module.state_dict()}, file)
+    file.seek(0)
+    read = torch.load(file, **settings)
+    assert read["x"].device.type == settings.get("map_location", "toy")
+    assert read["x"].tolist() == x.tolist()
+    assert torch.equal(read["state"]["weight"].cpu(), module.weight.detach().cpu())
+file = io.BytesIO()
+torch.save(torch.ones(2, dtype=torch.int32), file)
+file.seek(0)
+assert torch.load(file, map_location="toy:0").device == torch.device("toy:0")
+storage = x.untyped_storage()
+assert storage.cpu().tolist() == x.cpu().untyped_storage().tolist()
+assert not storage.is_pinned() and not x.is_pinned() and storage.is_shared() and x.is_shared()
+assert x.share_memory_() is x and storage.share_memory_() is storage
+pinned = torch.ones(4).pin_memory("toy")
+assert pinned.is_pinned("toy") and pinned.to("toy", non_blocking=True).tolist() == [1.0] * 4
+from mindtorch_v2.utils.serialization import config
+config.save.use_pinned_memory_for_d2h = True
+file = io.BytesIO()
+torch.save(x, file)
+file.seek(0)
+assert torch.load(file).tolist() == x.tolist()
+storage.fill_(0)
+assert x.tolist() == [0.0] * 6
+assert storage.copy_(torch.ones(6).untyped_storage()) is storage and x.tolist() == [1.0] * 6
+host = torch.zeros(6).untyped_storage().copy_(storage, non_blocking=True)
+torch.toy.synchronize()
+assert host.tolist() == torch.ones(6).untyped_storage().tolist()
+with torch.pipeline():
+    y = x + 1
+    z = copy.deepcopy(y)
+    y.untyped_storage().fill_(0)
+assert z.tolist() == [2.0] * 6 and y.tolist() == [0.0] * 6
+"""
+    )
