@@ -1,7 +1,8 @@
 """Tests of whole folders on another device than the CPU: `pytest tests/func --device npu`.
 
 The device becomes the default one, so that a test which names none makes its tensors there. Two
-lists say what such a run leaves to the CPU, and why.
+lists say what such a run leaves to the CPU, and why; stale_rows.py finds what they need no longer
+say.
 """
 
 import fnmatch
@@ -85,6 +86,7 @@ LAYERS = {
     "_adaptive_avg_pool2d", "_batch_norm", "_fused_rms_norm", "addmm", "convolution", "mm",
     "native_group_norm", "native_layer_norm", "nll_loss2d_forward", "nll_loss_forward",
 }  # fmt: skip
+
 FUSED_STEPS = {"_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_"}
 
 ANY = {"float16", "bfloat16", "float32", "float64"}
@@ -108,6 +110,8 @@ REFUSED = {
     ),
 }
 
+seen_refusals = set()  # (device, number of the row)
+
 REFUSAL = re.compile(r"Could not run '([^'.]*)[^']*' on device ([a-z]+)(?::\d+)? for torch\.(\w+)")
 
 
@@ -126,17 +130,28 @@ def device_for(item):
 
 
 def leave_to_the_cpu(config, items):
-    """Takes the tests out that are about the CPU."""
+    """Takes the tests out that are about the CPU; or all others, with --left-to-the-cpu."""
 
-    def is_left(item):
+    def row_of(item):
         if device_for(item) is None:
-            return False
+            return None
         name = item.nodeid.partition("tests/")[2]
-        return any(fnmatch.fnmatchcase(name, f"{pattern}*") for pattern in OF_THE_CPU)
+        rows = [row for row in OF_THE_CPU if fnmatch.fnmatchcase(name, f"{row}*")]
+        stale_rows.matched.update(rows)
+        return rows[0] if rows else None
 
+    stale_rows = config.pluginmanager.get_plugin("stale_rows")
+    if stale_rows is None:
+        return
     chosen, left = [], []
     for item in items:
-        (left if is_left(item) else chosen).append(item)
+        row = row_of(item)
+        if row is not None and config.getoption("--left-to-the-cpu"):
+            item.add_marker(pytest.mark.xfail(reason=OF_THE_CPU[row], strict=False))
+            item.user_properties.append(("row", row))
+        (left if row is not None else chosen).append(item)
+    if config.getoption("--left-to-the-cpu"):
+        chosen, left = left, chosen
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = chosen
@@ -154,7 +169,8 @@ def refusal(text):
     if found is None:
         return None
     op, kind, dtype = found.groups()
-    for ops, dtypes, reason in REFUSED.get(kind, ()):
+    for number, (ops, dtypes, reason) in enumerate(REFUSED.get(kind, ())):
         if op in ops and dtype in dtypes:
+            seen_refusals.add((kind, number))
             return f"{op} of {dtype}: {reason}"
     return None
