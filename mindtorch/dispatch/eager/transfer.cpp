@@ -1,15 +1,11 @@
 #include "mindtorch/dispatch/eager/transfer.h"
 
 #include "mindtorch/dispatch/eager/copy.h"
-#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/copy.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::dispatch {
 namespace {
-
-runtime::DeviceRuntime& runtime_of(Device device) {
-  return runtime::runtime_for(name(device.type), device.index);
-}
 
 Tensor contiguous_as(const Tensor& src, DType dtype) {
   if (src.is_contiguous() && src.dtype() == dtype) return src;
