@@ -94,11 +94,12 @@ def test_interpreters_are_found(tmp_path, monkeypatch):
     assert make_wheels.find_python((3, 2)) is None  # without headers
     # Headers of its own, or those that were unpacked where nothing could be installed.
     unpacked = tmp_path / "unpacked"
-    monkeypatch.setattr(make_wheels, "UNPACKED", unpacked)
-    for headers in (unpacked / "python3.2", tmp_path / "include"):
-        headers.mkdir(parents=True)
-        (headers / "Python.h").touch()
-        assert make_wheels.ask(kept) == ((3, 2), headers)
+    with monkeypatch.context() as patch:
+        patch.setattr(make_wheels, "UNPACKED", unpacked)
+        for headers in (unpacked / "python3.2", tmp_path / "include"):
+            headers.mkdir(parents=True)
+            (headers / "Python.h").touch()
+            assert make_wheels.ask(kept) == ((3, 2), headers)
     assert make_wheels.find_python((3, 2)) == make_wheels.resolve("python3.2") == str(kept)
     assert make_wheels.resolve(sys.executable) == sys.executable
     with pytest.raises(SystemExit, match="nothing is not a CPython"):
