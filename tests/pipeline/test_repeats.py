@@ -373,3 +373,79 @@ def test_writes_to_elements_that_share_memory_are_steps_of_their_own(torch, view
         with torch.pipeline():
             got = program()
         assert torch.equal(got[0], expected[0]) and torch.equal(got[1], expected[1])
+
+
+def repeated(torch, program, expected, times=5):
+    """Runs in blocks of its own, of which all but the first repeat the one before."""
+    for _ in range(times):
+        with torch.pipeline():
+            got = program()
+        for ours, theirs in zip(got, expected, strict=True):
+            assert torch.equal(ours, theirs) and ours._version == theirs._version
+
+
+def test_in_place_ops_that_repeat(torch):
+    x, index = torch.randn(4, 5), torch.tensor([2, 0])
+
+    def program():
+        y = torch.full((4, 5), 2.0) + x
+        y.index_copy_(0, index, x[:2] * 2)
+        y.fill_(0.5).masked_fill_(x > 0, 3)
+        z = y.clone()
+        z[1:].copy_(y[:3] + 1)
+        y.index_add_(0, index, z[:2], alpha=2)
+        return y, z
+
+    repeated(torch, program, program())
+
+
+def test_numbers_that_do_not_fit_are_refused_each_time_they_come(torch):
+    """A trace that repeats is compared by looks: what an op finds in a number is not among them."""
+    y = torch.zeros(6, dtype=torch.uint8)
+
+    def fill(number):
+        with torch.pipeline():
+            z = y + 1
+            z.masked_fill_(z > 0, number)
+            return z * 2
+
+    for number in (3, 4, 5, 6, 300, 7, 300):
+        if number == 300:
+            with pytest.raises(RuntimeError, match="without overflow"):
+                fill(number)
+        else:
+            assert fill(number).tolist() == [2 * number] * 6
+
+
+@pytest.mark.parametrize("name", ["normal_", "uniform_", "bernoulli_", "exponential_"])
+def test_random_numbers_in_place_that_repeat(torch, name):
+    x = torch.randn(3, 4)
+
+    def program():
+        y = x + 1
+        getattr(y, name)()
+        return y * 2, torch.rand(2)
+
+    torch.manual_seed(5)
+    expected = [program() for _ in range(6)]
+    torch.manual_seed(5)
+    for want in expected:
+        with torch.pipeline():
+            got = program()
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(got, want, strict=True))
+
+
+def test_generators_of_the_caller_that_repeat(torch):
+    """Nothing but the program keeps a generator: what draws from it does not wait."""
+    x = torch.full((8,), 0.5)
+
+    def program(seed):
+        y = x + 0
+        drawn = torch.bernoulli(y, generator=torch.Generator().manual_seed(seed))
+        return drawn + 1
+
+    for seed in range(6):
+        expected = program(seed)
+        with torch.pipeline():
+            got = program(seed)
+        assert torch.equal(got, expected)

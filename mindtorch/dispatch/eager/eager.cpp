@@ -207,6 +207,16 @@ void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Ou
                       .writes = Writes::kNew});
 }
 
+void note_written_lists(const Op& op, Args args) {
+  ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
+}
+
+void note_written(Args args, Outputs& outputs) {
+  const Tensor& self = args[0].tensor();
+  self.bump_version();
+  outputs.tensors.push_back(self);
+}
+
 // Writes lists of tensors; gives nothing back.
 void run_list_mutation(
     Executor& executor, const Op& op, Device device, Args args, DTypeSet dtypes) {
@@ -215,7 +225,16 @@ void run_list_mutation(
   ops::each_tensor(op.written, args, [](const Tensor& tensor) { check_no_self_overlap(tensor); });
   run_call(executor,
            {.op = op, .args = args, .device = device, .outputs = {}, .writes = Writes::kSelf});
-  ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
+  note_written_lists(op, args);
+}
+
+// The op's check may look at the value of an argument: what looks the same may still be refused.
+bool reads_a_number(Args args) {
+  const DType dtype = args[0].tensor().dtype();
+  return std::ranges::any_of(args.subspan(1), [&](const ops::Value& value) {
+    return value.kind() == ops::ValueKind::kTensor && value.tensor().device().is_host() &&
+           value.tensor().dim() == 0 && value.tensor().dtype() != dtype;
+  });
 }
 
 void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {
@@ -229,10 +248,13 @@ void run_mutation(Executor& executor, const Op& op, Args args, DTypeSet dtypes, 
   } else {
     if (source != nullptr) check_no_partial_overlap(self, *source);
     check_dtypes(op, self.device(), args, dtypes);
-    run_call(executor, {.op = op, .args = args, .device = self.device(), .outputs = {}});
+    run_call(executor, {.op = op,
+                        .args = args,
+                        .device = self.device(),
+                        .outputs = {},
+                        .writes = reads_a_number(args) ? Writes::kOther : Writes::kSelf});
   }
-  self.bump_version();
-  outputs.tensors.push_back(self);
+  note_written(args, outputs);
 }
 
 void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
@@ -257,9 +279,9 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
   }
   const bool writes_lists =
       op.kind == OpKind::kMutation && args[0].kind() == ops::ValueKind::kTensorList;
-  if (writes_lists && !executor.is_immediate() && executor.replay_in_place(op, args, op.written)) {
-    ops::each_tensor(op.written, args, [](const Tensor& tensor) { tensor.bump_version(); });
-    return;
+  if (op.kind == OpKind::kMutation && !executor.is_immediate() &&
+      executor.replay_in_place(op, args, op.written)) {
+    return writes_lists ? note_written_lists(op, args) : note_written(args, outputs);
   }
   DTypeSet dtypes = 0;
   const Device device = common_device(op, args, dtypes);

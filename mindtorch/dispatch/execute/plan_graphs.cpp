@@ -7,9 +7,9 @@
 
 #include "mindtorch/base/thread_safety.h"
 #include "mindtorch/driver/device_row.h"
-#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/hooks.h"
 #include "mindtorch/runtime/host_wait.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::dispatch {
 namespace {
@@ -64,7 +64,7 @@ void wait_for(runtime::Stream stream) noexcept {
 }  // namespace
 
 std::unique_ptr<PlanGraphs> PlanGraphs::make(Device device) {
-  runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
+  runtime::DeviceRuntime& runtime = runtime_of(device);
   if (runtime.driver().graph_capture() == nullptr) return nullptr;
   const FlagOption* const wanted = runtime.driver().row().pipeline_graphs;
   if (wanted != nullptr && !wanted->get()) return nullptr;
@@ -102,19 +102,23 @@ PlanGraphs::Entry* PlanGraphs::find(Key key, runtime::Stream stream) {
   return nullptr;
 }
 
-std::vector<PlanGraphs::Key> PlanGraphs::known(Key beginning, runtime::Stream stream) const {
+uint64_t PlanGraphs::find_known(Key beginning,
+                                runtime::Stream stream,
+                                uint64_t before,
+                                std::vector<uint64_t>& rest) const {
   const std::scoped_lock lock(shared().mutex);
-  std::vector<const Entry*> found;
+  const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
-    if (entry.stream == stream && entry.key.size() >= beginning.size() &&
+    if (entry.last_use < before && (found == nullptr || found->last_use < entry.last_use) &&
+        entry.stream == stream && entry.key.size() >= beginning.size() &&
         std::ranges::equal(Key(entry.key).first(beginning.size()), beginning)) {
-      found.push_back(&entry);
+      found = &entry;
     }
   }
-  std::ranges::sort(found, std::ranges::greater(), &Entry::last_use);
-  std::vector<Key> keys;
-  for (const Entry* const entry : found) keys.emplace_back(entry->key);
-  return keys;
+  if (found == nullptr) return 0;
+  const Key known = Key(found->key).subspan(beginning.size());
+  rest.assign(known.begin(), known.end());
+  return found->last_use;
 }
 
 PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {

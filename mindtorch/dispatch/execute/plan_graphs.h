@@ -12,14 +12,14 @@
 namespace mindtorch::dispatch {
 
 // Note [Replayed traces]
-// What a plan queues depends on addresses, numbers and the stream, and on nothing else. When these
-// have come before, the work is captured once, as a graph of the device, and from then on queued as
-// one. Loops take turns between a few addresses, hence a few graphs for each plan. What a graph
-// needs in between comes from a pool of its stream: graphs of one stream run one after the other,
-// so that they share it. The graphs of all plans go when memory is short and when the cache is
-// emptied; if one fails, the ops are launched instead, and raise the error.
+// What a part of a plan queues depends on addresses, numbers and the stream, and on nothing else.
+// When these have come before, the work is captured once, as a graph of the device, and from then
+// on queued as one. Loops take turns between a few addresses, hence a few graphs for each. What a
+// graph needs in between comes from a pool of its stream: graphs of one stream run one after the
+// other, so that they share it. The graphs of all plans go when memory is short and when the cache
+// is emptied; if one fails, the ops are launched instead, and raise the error.
 
-// The graphs of one plan, for one device. One thread at a time; any thread may drop them.
+// The graphs of one part of a plan, for one device. One thread at a time; any thread may drop them.
 class PlanGraphs {
  public:
   // Null: the device has none, or they are switched off.
@@ -36,9 +36,12 @@ class PlanGraphs {
   runtime::Stream stream();
   // `key`: all that the work depends on, but for the stream.
   using Key = std::span<const uint64_t>;
-  // Keys that begin like this one and came before, the last one first. They are valid until the
-  // next call.
-  std::vector<Key> known(Key beginning, runtime::Stream stream) const;
+  // The rest of a key that begins like this one and came before: of those used before `before`,
+  // the one used last. When that was, or 0: there is none.
+  uint64_t find_known(Key beginning,
+                      runtime::Stream stream,
+                      uint64_t before,
+                      std::vector<uint64_t>& rest) const;
   enum class Found : uint8_t { kQueued, kNothing, kWorthCapturing };
   Found replay(Key key, runtime::Stream stream);
   // Captures what `launch` gives the current stream, and queues it. False: launch it.

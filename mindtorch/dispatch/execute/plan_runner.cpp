@@ -1,5 +1,6 @@
 #include "mindtorch/dispatch/execute/plan_runner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -10,19 +11,25 @@
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/address_hint.h"
 #include "mindtorch/runtime/workspace.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::dispatch {
 namespace {
 
-// Fewer steps are launched as quickly as a graph is found.
-constexpr size_t kFewSteps = 3;
+// Runs of a part in a row without a graph for it, until what has other numbers each time is left
+// out of it.
+constexpr int kRunsWithoutGraph = 6;
 // A graph keeps its memory: as much as the device's row allows, or this part of what is free.
 constexpr size_t kFreeParts = 16;
 
-bool can_be_kept(size_t bytes, Device device) {
+bool can_device_keep(size_t bytes, Device device) {
   if (bytes <= device_row(device.type).graph_bytes) return true;
-  runtime::DeviceRuntime& runtime = runtime::runtime_for(name(device.type), device.index);
+  runtime::DeviceRuntime& runtime = runtime_of(device);
   return bytes <= runtime.driver().memory_info(device.index).free_bytes / kFreeParts;
+}
+
+uint64_t hash_of(const void* bytes, size_t size) {
+  return std::hash<std::string_view>()({static_cast<const char*>(bytes), size});
 }
 
 }  // namespace
@@ -40,7 +47,18 @@ struct PlanRunner::Step {
   std::vector<std::vector<Tensor>> lists;  // that args point into
   std::vector<Tensor> outputs;
   const ops::CallPattern* pattern = nullptr;
-  ops::PatternCall match;  // that it runs on
+  ops::PatternCall match;          // that it runs on
+  std::vector<uint32_t> releases;  // storages, after the step
+  uint64_t changed_at = 0;         // the run that gave an op over lists other numbers last
+  bool varies = false;             // each run does: it is not captured
+};
+
+struct PlanRunner::Part {
+  PlanPart plan;
+  std::unique_ptr<PlanGraphs> graphs;  // null: always launched
+  uint64_t params_hash = 0;
+  size_t launches = 0;  // the last time that it was not replayed
+  int runs_without_graph = 0;
 };
 
 // The ops of a group, one by one.
@@ -61,8 +79,7 @@ PlanRunner::PlanRunner(const Trace& trace,
   numbers_.insert(numbers_.end(), plan_.constants.begin(), plan_.constants.end());
   steps_.resize(plan_.steps.size());
   for (size_t i = 0; i < steps_.size(); ++i) prepare(steps_[i], plan_.steps[i]);
-  find_used();
-  if (can_be_captured()) graphs_ = PlanGraphs::make(steps_[0].device);
+  divide();
 }
 
 PlanRunner::~PlanRunner() = default;
@@ -71,6 +88,7 @@ void PlanRunner::prepare(Step& step, const PlanStep& plan) {
   const OpRecord& op = trace_.ops[plan.first_op];
   step.op = op.op;
   step.device = op.device;
+  step.releases = plan.releases;
   if (plan.is_fused) {
     const ops::FusionEngine& engine = *ops::registry().fusion_engine(op.device.type);
     step.group = ops::PreparedGroup::find(plan.group, engine);
@@ -156,35 +174,53 @@ ops::Value PlanRunner::value(const Argument& argument, Step& step) {
   return ops::Value(TensorList(list));
 }
 
-void PlanRunner::find_used() {
-  std::vector<uint8_t> is_used(proxies_.size());
-  for (size_t i = 0; i < proxies_.size(); ++i) is_used[i] = proxies_[i] ? 1 : 0;
-  for (const PlanStep& step : plan_.steps) {
-    for (const TensorAddress& address : step.addresses) {
-      if (address.storage != kNumberStorage) is_used[address.storage] = 1;
-    }
+void PlanRunner::divide() {
+  std::vector<uint8_t> capturable(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    steps_[i].releases = plan_.steps[i].releases;
+    capturable[i] = can_be_captured(i) ? 1 : 0;
   }
-  for (uint32_t storage = 0; storage < is_used.size(); ++storage) {
-    if (is_used[storage] == 0) continue;
-    used_.push_back(storage);
-    if (trace_.storages[storage].is_unallocated == 0) external_.push_back(storage);
+  parts_.clear();
+  for (PlanPart& plan : divide_plan(trace_, plan_, capturable)) {
+    Part& part = parts_.emplace_back(std::move(plan));
+    if (!part.plan.may_be_graph || !can_be_kept(part.plan)) continue;
+    part.graphs = PlanGraphs::make(steps_[part.plan.first].device);
+    if (part.graphs == nullptr) continue;
+    for (size_t i = part.plan.first; i < part.plan.end; ++i) {
+      std::erase_if(steps_[i].releases, [&](uint32_t storage) {
+        return std::ranges::find(part.plan.releases, storage) != part.plan.releases.end();
+      });
+    }
+    hash_params(part);
   }
 }
 
-bool PlanRunner::can_be_captured() const {
-  if (steps_.size() <= kFewSteps || !steps_[0].device.is_accelerator()) return false;
+bool PlanRunner::can_be_captured(size_t step) const {
   const Device device = steps_[0].device;
-  const driver::DeviceRow& row = device_row(device.type);
-  for (const Step& step : steps_) {
-    if (step.device != device || (step.op->random && !row.graphs_draw_numbers)) return false;
-  }
+  const ops::Op& op = *steps_[step].op;
+  if (!device.is_accelerator() || steps_[step].device != device) return false;
+  if (op.random && !device_row(device.type).graphs_draw_numbers) return false;
+  if (steps_[step].varies) return false;
+  bool is_all_there = true;
+  each_storage(trace_, plan_.steps[step], [&](uint32_t storage, int64_t) {
+    is_all_there &= storage == kNumberStorage || trace_.storages[storage].device == device ||
+                    is_host_number(storage);
+  });
+  return is_all_there;
+}
+
+bool PlanRunner::can_be_kept(const PlanPart& part) const {
+  std::vector<uint8_t> is_counted(trace_.storages.size());
   size_t bytes = 0;
-  for (const uint32_t used : used_) {
-    const StorageRecord& storage = trace_.storages[used];
-    if (storage.device != device && !is_host_number(used)) return false;
-    if (storage.is_unallocated != 0) bytes += storage.size_bytes;
+  for (size_t i = part.first; i < part.end; ++i) {
+    each_storage(trace_, plan_.steps[i], [&](uint32_t storage, int64_t) {
+      if (storage == kNumberStorage || is_counted[storage] != 0) return;
+      is_counted[storage] = 1;
+      if (trace_.storages[storage].is_unallocated != 0)
+        bytes += trace_.storages[storage].size_bytes;
+    });
   }
-  return can_be_kept(bytes, device);
+  return can_device_keep(bytes, steps_[part.first].device);
 }
 
 // A graph would not read again what the host reads while an op is launched. Of pointwise ops that
@@ -247,6 +283,7 @@ void PlanRunner::mark_other_params(const Trace& other, std::vector<uint8_t>& ops
 }
 
 void PlanRunner::take_params(const Trace& recorded) {
+  note_varying(recorded);
   std::ranges::copy(recorded.params, trace_.params.begin());
   std::ranges::copy(recorded.param_bits, trace_.param_bits.begin());
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -255,43 +292,101 @@ void PlanRunner::take_params(const Trace& recorded) {
     if (step.call != nullptr) step.call->params = trace_.params[plan_.steps[i].first_op];
     if (!step.args.empty() && takes_numbers_at_run_time(*step.op)) take_numbers(step, op);
   }
-  if (graphs_ == nullptr) return;
-  // A captured graph has them inside.
-  const auto hash = [](const auto& list) {
-    const std::span bytes = std::as_bytes(std::span(list));
-    return std::hash<std::string_view>()(
-        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  };
-  params_hash_ = hash(trace_.params) * 31 + hash(trace_.param_bits);
+  for (Part& part : parts_) {
+    if (part.graphs != nullptr) hash_params(part);
+  }
+}
+
+// An optimizer that counts its steps would keep all of its part from being captured.
+void PlanRunner::note_varying(const Trace& recorded) {
+  bool found = false;
+  for (const Part& part : parts_) {
+    if (part.graphs == nullptr) continue;
+    for (size_t i = part.plan.first; i < part.plan.end; ++i) {
+      if (!has_other_numbers(plan_.steps[i], recorded)) continue;
+      Step& step = steps_[i];
+      const bool changed_before = step.changed_at + 1 == runs_;
+      step.changed_at = runs_;
+      step.varies = changed_before && part.runs_without_graph >= kRunsWithoutGraph;
+      found |= step.varies;
+    }
+  }
+  if (found) divide();
+}
+
+// The op over lists has other numbers than in the run before.
+bool PlanRunner::has_other_numbers(const PlanStep& step, const Trace& recorded) const {
+  const OpRecord& op = trace_.ops[step.first_op];
+  if (!takes_numbers_at_run_time(*op.op)) return false;
+  const std::span given(recorded.param_bits);  // of the first ops; the others' are the same
+  const size_t first = std::min<size_t>(op.first_argument, given.size());
+  const auto numbers =
+      given.subspan(first, std::min<size_t>(op.argument_count, given.size() - first));
+  return !std::ranges::equal(numbers, std::span(trace_.param_bits).subspan(first, numbers.size()));
+}
+
+// A captured graph has them inside.
+void PlanRunner::hash_params(Part& part) const {
+  uint64_t hash = 0;
+  for (size_t i = part.plan.first; i < part.plan.end; ++i) {
+    const uint32_t index = plan_.steps[i].first_op;
+    const OpRecord& op = trace_.ops[index];
+    if (steps_[i].call != nullptr) {
+      hash = hash * 31 + hash_of(&trace_.params[index], sizeof(ops::PointwiseParams));
+    } else if (takes_numbers_at_run_time(*op.op)) {
+      hash = hash * 31 +
+             hash_of(&trace_.param_bits[op.first_argument], op.argument_count * sizeof(uint64_t));
+    }
+  }
+  part.params_hash = hash;
 }
 
 void PlanRunner::run(Storages storages, const Trace& recorded, size_t& done) {
   has_run_ = false;
+  ++runs_;
   std::ranges::copy(recorded.numbers, numbers_.begin());
   std::ranges::copy(recorded.numbers, trace_.numbers.begin());
   if (!recorded.params.empty()) take_params(recorded);
   for (const uint32_t storage : plan_.unwritten) storages[storage]->allocate_now();
-  // A captured graph would go on running what it has captured.
-  if (graphs_ == nullptr || !are_groups_final() || !replay(storages)) launch(storages, done);
+  size_t launches = 0;
+  for (Part& part : parts_) {
+    run_part(part, storages, done);
+    launches += part.launches;
+  }
+  launches_ = launches;
   done = trace_.ops.size();
   has_run_ = true;
 }
 
-bool PlanRunner::replay(Storages storages) {
-  const runtime::Stream stream = graphs_->stream();
+void PlanRunner::run_part(Part& part, Storages storages, size_t& done) {
+  if (part.graphs == nullptr) return launch(part, storages, done);
+  // A captured graph would go on running what it has captured.
+  if (are_groups_final() && replay(part, storages)) {
+    part.runs_without_graph = 0;
+  } else {
+    ++part.runs_without_graph;
+    launch(part, storages, done);
+  }
+  for (const uint32_t storage : part.plan.releases) storages[storage]->release_bytes();
+}
+
+bool PlanRunner::replay(Part& part, Storages storages) {
+  const runtime::Stream stream = part.graphs->stream();
   if (!stream) return false;
   graph_key_.clear();
-  for (const uint32_t storage : external_) add_to_key(*storages[storage]);
-  graph_key_.insert(graph_key_.end(), numbers_.begin(), numbers_.end());
-  graph_key_.push_back(params_hash_);
+  for (const uint32_t storage : part.plan.inputs) {
+    add_to_key(*storages[plan_.buffer_of[storage]]);
+  }
+  for (const uint32_t number : part.plan.numbers) graph_key_.push_back(numbers_[number]);
+  graph_key_.push_back(part.params_hash);
   try {
-    allocate_outputs(storages, stream);
+    allocate_outputs(part, storages, stream);
   } catch (...) {  // launching needs less at once, and its error names the op
-    release_outputs(storages);
+    release_outputs(part.plan, storages);
     return false;
   }
-  for (const uint32_t storage : plan_.outputs) add_to_key(*storages[storage]);
-  switch (graphs_->replay(graph_key_, stream)) {
+  for (const uint32_t storage : part.plan.outputs) add_to_key(*storages[storage]);
+  switch (part.graphs->replay(graph_key_, stream)) {
     case PlanGraphs::Found::kQueued:
       return true;
     case PlanGraphs::Found::kNothing:
@@ -299,45 +394,48 @@ bool PlanRunner::replay(Storages storages) {
     case PlanGraphs::Found::kWorthCapturing:
       break;
   }
-  return graphs_->capture(graph_key_, stream, [&] {
+  return part.graphs->capture(graph_key_, stream, [&] {
     size_t done = 0;
     try {
-      launch(storages, done);
+      launch(part, storages, done);
     } catch (...) {
-      release_intermediates(storages);
+      release_intermediates(part.plan, storages);
       throw;
     }
   });
 }
 
-void PlanRunner::allocate_outputs(Storages storages, runtime::Stream stream) {
-  for (const PlanGraphs::Key key : graphs_->known(graph_key_, stream)) {
-    if (allocate_outputs_at(storages, key.subspan(graph_key_.size()))) return;
+void PlanRunner::allocate_outputs(const Part& part, Storages storages, runtime::Stream stream) {
+  for (uint64_t use = UINT64_MAX; use != 0;) {
+    use = part.graphs->find_known(graph_key_, stream, use, known_outputs_);
+    if (use != 0 && allocate_outputs_at(part.plan, storages, known_outputs_)) return;
   }
-  for (const uint32_t storage : plan_.outputs) storages[storage]->allocate_now();
+  for (const uint32_t storage : part.plan.outputs) storages[storage]->allocate_now();
 }
 
 // False: some are in use.
-bool PlanRunner::allocate_outputs_at(Storages storages, std::span<const uint64_t> addresses) {
-  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    StorageImpl& storage = *storages[plan_.outputs[i]];
+bool PlanRunner::allocate_outputs_at(const PlanPart& part,
+                                     Storages storages,
+                                     std::span<const uint64_t> addresses) {
+  for (size_t i = 0; i < part.outputs.size(); ++i) {
+    StorageImpl& storage = *storages[part.outputs[i]];
     const auto* const address = reinterpret_cast<const void*>(addresses[i]);
     const runtime::AddressHint hint(address);
     storage.allocate_now();
     if (storage.raw_data() == address) continue;
-    release_outputs(storages);
+    release_outputs(part, storages);
     return false;
   }
   return true;
 }
 
-void PlanRunner::release_outputs(Storages storages) {
-  for (const uint32_t storage : plan_.outputs) storages[storage]->release_bytes();
+void PlanRunner::release_outputs(const PlanPart& part, Storages storages) {
+  for (const uint32_t storage : part.outputs) storages[storage]->release_bytes();
 }
 
-void PlanRunner::release_intermediates(Storages storages) {
-  for (const PlanStep& step : plan_.steps) {
-    for (const uint32_t storage : step.releases) storages[storage]->release_bytes();
+void PlanRunner::release_intermediates(const PlanPart& part, Storages storages) {
+  for (size_t i = part.first; i < part.end; ++i) {
+    for (const uint32_t storage : steps_[i].releases) storages[storage]->release_bytes();
   }
 }
 
@@ -353,14 +451,15 @@ void PlanRunner::rebind(Storages storages, uint32_t storage) {
   proxies_[storage]->rebind(storages[plan_.buffer_of[storage]]->raw_data());
 }
 
-void PlanRunner::launch(Storages storages, size_t& done) {
+void PlanRunner::launch(Part& part, Storages storages, size_t& done) {
   runtime::SharedWorkspace workspace(workspace_bytes_);
   launches_ = 0;
-  for (const uint32_t storage : external_) rebind(storages, storage);
-  for (size_t i = 0; i < steps_.size(); ++i) {
+  for (const uint32_t storage : part.plan.inputs) rebind(storages, storage);
+  for (size_t i = part.plan.first; i < part.plan.end; ++i) {
     done = plan_.steps[i].first_op;
     run_step(steps_[i], plan_.steps[i], storages);
   }
+  part.launches = launches_;
 }
 
 void PlanRunner::run_step(Step& step, const PlanStep& plan, Storages storages) {
@@ -376,7 +475,7 @@ void PlanRunner::run_step(Step& step, const PlanStep& plan, Storages storages) {
   } else {
     launch_step(step, plan, storages);
   }
-  for (const uint32_t storage : plan.releases) storages[storage]->release_bytes();
+  for (const uint32_t storage : step.releases) storages[storage]->release_bytes();
 }
 
 void PlanRunner::launch_step(Step& step, const PlanStep& plan, Storages storages) {

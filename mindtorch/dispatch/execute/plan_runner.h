@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mindtorch/dispatch/execute/plan_graphs.h"
+#include "mindtorch/dispatch/execute/plan_parts.h"
 #include "mindtorch/dispatch/plan/plan.h"
 #include "mindtorch/dispatch/trace/trace.h"
 #include "mindtorch/tensor/storage.h"
@@ -60,19 +61,25 @@ class PlanRunner {
  private:
   struct Step;
   struct Singles;
+  struct Part;
   using HostNumber = std::array<uint64_t, 2>;  // up to complex128
 
   void prepare(Step& step, const PlanStep& plan);
   void prepare_single(Step& step, const OpRecord& op);
   void prepare_pattern(Step& step, const PatternMatch& match);
-  void find_used();
-  bool can_be_captured() const;
+  void divide();
+  bool can_be_captured(size_t step) const;
   bool is_host_number(uint32_t storage) const;
+  bool can_be_kept(const PlanPart& part) const;
   void add_to_key(const StorageImpl& storage);
   void take_params(const Trace& recorded);
+  void note_varying(const Trace& recorded);
+  bool has_other_numbers(const PlanStep& step, const Trace& recorded) const;
+  void hash_params(Part& part) const;
   void take_numbers(Step& step, const OpRecord& op);
   bool are_groups_final();
-  void launch(Storages storages, size_t& done);
+  void run_part(Part& part, Storages storages, size_t& done);
+  void launch(Part& part, Storages storages, size_t& done);
   void rebind(Storages storages, uint32_t storage);
   void run_step(Step& step, const PlanStep& plan, Storages storages);
   void launch_step(Step& step, const PlanStep& plan, Storages storages);
@@ -83,29 +90,30 @@ class PlanRunner {
   void run_singles(Step& step, const PlanStep& plan, Storages storages);
   // For people: its op, or "fused(add, relu)".
   std::string name_of(const PlanStep& step) const;
-  // Queues the work as a graph of the device. False: it must be launched.
-  bool replay(Storages storages);
+  // Queues the part as a graph of the device. False: it must be launched.
+  bool replay(Part& part, Storages storages);
   // Gives outputs memory, where there is a graph for it if that is free.
-  void allocate_outputs(Storages storages, runtime::Stream stream);
-  bool allocate_outputs_at(Storages storages, std::span<const uint64_t> addresses);
-  void release_outputs(Storages storages);
-  void release_intermediates(Storages storages);
+  void allocate_outputs(const Part& part, Storages storages, runtime::Stream stream);
+  bool allocate_outputs_at(const PlanPart& part,
+                           Storages storages,
+                           std::span<const uint64_t> addresses);
+  void release_outputs(const PlanPart& part, Storages storages);
+  void release_intermediates(const PlanPart& part, Storages storages);
   const Tensor& tensor(uint32_t id);
   ops::Value value(const Argument& argument, Step& step);
 
   Trace trace_;  // with the numbers of the last run
   const std::vector<uint8_t> visible_;
   const Plan plan_;
-  std::vector<Step> steps_;         // as plan_.steps
-  std::vector<Storage> proxies_;    // by storage; null: no kernel uses it
-  std::vector<Tensor> tensors_;     // by tensor, over proxies
-  std::vector<uint32_t> used_;      // storages that steps use
-  std::vector<uint32_t> external_;  // of these, the ones that have bytes when a run begins
-  std::vector<uint64_t> numbers_;   // of this run, then the plan's constants
+  std::vector<Step> steps_;        // as plan_.steps
+  std::vector<Part> parts_;        // of all steps
+  std::vector<Storage> proxies_;   // by storage; null: no kernel uses it
+  std::vector<Tensor> tensors_;    // by tensor, over proxies
+  std::vector<uint64_t> numbers_;  // of this run, then the plan's constants
   std::vector<void*> addresses_;
-  std::unique_ptr<PlanGraphs> graphs_;
   std::vector<uint64_t> graph_key_;
-  uint64_t params_hash_ = 0;
+  std::vector<uint64_t> known_outputs_;  // addresses that a graph wrote before
+  uint64_t runs_ = 0;
   size_t workspace_bytes_ = 0;  // the largest
   size_t launches_ = 0;
   bool are_groups_final_ = false;  // are_groups_final() once and for all

@@ -99,6 +99,7 @@ bool TraceRecorder::match_other_argument(const ops::Value& value, size_t index) 
   given.bits |= predicted_->param_bits[index];
   const EncodedArgument encoded = encode(value);
   if (!equals(given, predicted_->payload, encoded)) return false;
+  needs_flush_ |= value.kind() == ops::ValueKind::kGenerator;  // as where it is recorded
   if (!encoded.list.empty()) {
     matched_.payload =
         std::max(matched_.payload, (argument.first + encoded.list.size() + 7) / 8 * 8);

@@ -18,6 +18,14 @@ uint64_t next_epoch() {
   return epoch.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+// Not whichever is the current one.
+bool names_device(ops::Args args) {
+  return std::ranges::any_of(args, [](const ops::Value& value) {
+    return value.kind() == ops::ValueKind::kDevice &&
+           (value.device().has_index() || !value.device().is_accelerator());
+  });
+}
+
 }  // namespace
 
 void TraceRecorder::begin(const Trace* predicted) {
@@ -73,8 +81,9 @@ void TraceRecorder::record_kernel(const PreparedCall& call, OpRecord& record) {
   call.each_written([&](const Tensor& tensor) { trace_.tensor_ids.push_back(add_write(tensor)); });
   record.output_count =
       static_cast<uint16_t>(trace_.tensor_ids.size() - record.first_id - record.operand_count);
-  // Without operands its result may depend on defaults, which change.
-  record.writes = record.operand_count != 0 ? call.writes : Writes::kOther;
+  // Otherwise its result may depend on defaults, which change.
+  const bool is_determined = record.operand_count != 0 || names_device(call.args);
+  record.writes = is_determined ? call.writes : Writes::kOther;
 }
 
 void TraceRecorder::record_pointwise(const PreparedCall& call, OpRecord& record) {
