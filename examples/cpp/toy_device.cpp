@@ -210,8 +210,15 @@ void run_pointwise(Launch&, const ops::PointwiseCall& call, const Tensor& out) {
 constexpr const char* kAttention = "_scaled_dot_product_flash_attention";
 
 // Of each row of scores: its logsumexp with the sign turned round, and the row's number.
-ops::SpecList notes_of(
-    const Tensor& query, const Tensor&, const Tensor&, const Tensor&, bool, double, bool) {
+ops::SpecList notes_of(const Tensor& query,
+                       const Tensor&,
+                       const Tensor&,
+                       const Tensor&,
+                       bool,
+                       double,
+                       bool,
+                       const Tensor&,
+                       double) {
   Shape rows = query.sizes();
   rows.pop_back();
   Shape columns = rows;
@@ -228,12 +235,16 @@ void attention(Launch& on,
                bool is_causal,
                double scale,
                bool like_query,
+               const Tensor&,
+               double,
                Tensor& out,
                Tensor& turned,
                Tensor& numbers) {
   const Tensor logsumexp = Tensor::make(numbers.sizes(), DType::kFloat32);
   const Tensor seen[] = {on_host(query), on_host(key), on_host(value), on_host(attn_mask)};
-  const Value args[] = {seen[0], seen[1], seen[2], seen[3], is_causal, scale, like_query};
+  const Tensor none;
+  const Value args[] = {seen[0], seen[1],    seen[2], seen[3], is_causal,
+                        scale,   like_query, none,    0.0};
   Tensor targets[] = {on_host(out), logsumexp, Tensor()};
   Launch host{DeviceType::kCpu, {}, on.op};
   cpu_kernel(on).impl(host, Args(args), std::span<Tensor>(targets));
@@ -254,6 +265,8 @@ void attention_backward(Launch& on,
                         const Tensor& attn_mask,
                         bool is_causal,
                         double scale,
+                        const Tensor&,
+                        double,
                         Tensor& grad_query,
                         Tensor& grad_key,
                         Tensor& grad_value) {
@@ -266,8 +279,8 @@ void attention_backward(Launch& on,
   const Tensor seen[] = {on_host(grad_out), on_host(query), on_host(key),
                          on_host(value),    on_host(out),   on_host(attn_mask)};
   const Tensor none;
-  const Value args[] = {seen[0],   seen[1], seen[2], seen[3],   seen[4],
-                        logsumexp, none,    seen[5], is_causal, scale};
+  const Value args[] = {seen[0], seen[1], seen[2],   seen[3], seen[4], logsumexp,
+                        none,    seen[5], is_causal, scale,   none,    0.0};
   Tensor targets[] = {on_host(grad_query), on_host(grad_key), on_host(grad_value)};
   Launch host{DeviceType::kCpu, {}, on.op};
   cpu_kernel(on).impl(host, Args(args), std::span<Tensor>(targets));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/dropout.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/dtype_limits.h"
 
@@ -128,15 +129,20 @@ Tensor with_dropout(const Tensor& query,
   return as_dtype(matmul(weights, as_dtype(value, wide_dtype(query))), query.dtype());
 }
 
+struct Settings {
+  bool is_causal;
+  double scale;
+  bool fused;
+  double dropout_p;
+  bool drops_inside;  // by the device's own kernel of attention, which is told what to drop
+};
+
 // Where `grouped`, each head of key and value may serve several heads of query.
 Tensor attend(const Tensor& query,
               const Tensor& key,
               const Tensor& value,
               const Tensor& mask,
-              double dropout_p,
-              bool is_causal,
-              double scale,
-              bool fused,
+              const Settings& s,
               bool grouped) {
   const int64_t rows = query.size(-2);
   const int64_t columns = key.size(-2);
@@ -155,25 +161,27 @@ Tensor attend(const Tensor& query,
     MT_CHECK(both == scores, RuntimeError, "output with shape ", to_string(scores),
              " doesn't match the broadcast shape ", to_string(both));
   }
-  if (dropout_p > 0) return with_dropout(query, key, value, mask, is_causal, scale, dropout_p);
+  if (s.dropout_p > 0 && !s.drops_inside) {
+    return with_dropout(query, key, value, mask, s.is_causal, s.scale, s.dropout_p);
+  }
   const auto expanded = [&](const Tensor& tensor) {
     Shape wanted = batch;
     if (grouped) wanted.back() = tensor.size(-3);
     if (std::ranges::equal(batch_of(tensor), wanted)) return tensor;
     return expand(tensor, joined(wanted, tensor.size(-2), tensor.size(-1)));
   };
-  return std::get<0>(_scaled_dot_product_flash_attention(
-      expanded(query), expanded(key), expanded(value), mask, is_causal, scale, fused));
+  const Tensor dropped =
+      s.drops_inside ? _dropout_mask(query, joined(batch, rows, columns), s.dropout_p) : Tensor();
+  return std::get<0>(_scaled_dot_product_flash_attention(expanded(query), expanded(key),
+                                                         expanded(value), mask, s.is_causal,
+                                                         s.scale, s.fused, dropped, s.dropout_p));
 }
 
 Tensor attend_in_groups(const Tensor& query,
                         const Tensor& key,
                         const Tensor& value,
                         const Tensor& mask,
-                        double dropout_p,
-                        bool is_causal,
-                        double scale,
-                        bool fused) {
+                        const Settings& s) {
   const int64_t heads = query.size(-3);
   const auto divides = [&](int64_t count) { return count != 0 && heads % count == 0; };
   MT_CHECK(divides(key.size(-3)) && divides(value.size(-3)), RuntimeError,
@@ -181,11 +189,11 @@ Tensor attend_in_groups(const Tensor& query,
   const auto repeated = [&](const Tensor& tensor) {
     return repeat_interleave(tensor, heads / tensor.size(-3), -3);
   };
-  if (dropout_p > 0 || value.size(-3) != key.size(-3)) {
-    return attend(query, repeated(key), repeated(value), mask, dropout_p, is_causal, scale, fused,
-                  false);
+  const bool is_written_out = s.dropout_p > 0 && !s.drops_inside;
+  if (is_written_out || value.size(-3) != key.size(-3)) {
+    return attend(query, repeated(key), repeated(value), mask, s, false);
   }
-  return attend(query, key, value, mask, dropout_p, is_causal, scale, fused, true);
+  return attend(query, key, value, mask, s, true);
 }
 
 Tensor scaled_dot_product_attention(const Tensor& query,
@@ -206,10 +214,11 @@ Tensor scaled_dot_product_attention(const Tensor& query,
   // Without a size there is nothing to scale: all scores are 0.
   const auto size = static_cast<double>(std::max<int64_t>(query.size(-1), 1));
   const double factor = scale.value_or(1 / std::sqrt(size));
-  if (enable_gqa) {
-    return attend_in_groups(query, key, value, attn_mask, dropout_p, is_causal, factor, fused);
-  }
-  return attend(query, key, value, attn_mask, dropout_p, is_causal, factor, fused, false);
+  const bool drops_inside =
+      dropout_p > 0 && dropout_p < 1 && has_dropout_mask({&query, &key, &value, &attn_mask});
+  const Settings settings = {is_causal, factor, fused, dropout_p, drops_inside};
+  if (enable_gqa) return attend_in_groups(query, key, value, attn_mask, settings);
+  return attend(query, key, value, attn_mask, settings, false);
 }
 
 }  // namespace

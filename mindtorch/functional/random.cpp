@@ -3,8 +3,11 @@
 #include <cmath>
 #include <utility>
 
+#include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/composites.h"
+#include "mindtorch/functional/dropout.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/registry.h"
 
 namespace mindtorch::functional {
 namespace {
@@ -102,14 +105,26 @@ Tensor dropout_noise(const Tensor& self, double p) {
   return div_(draw_kept(self, p, kWhat), 1 - p);
 }
 
+bool drops_by_mask(const Tensor& self, double p, Dropped what) {
+  return what == Dropped::kElements && p < 1 && has_dropout_mask({&self});
+}
+
 template <Dropped kWhat>
 Tensor dropout(const Tensor& self, double p, bool train) {
-  return drops_nothing(self, p, train) ? self : mul(self, dropout_noise<kWhat>(self, p));
+  if (drops_nothing(self, p, train)) return self;
+  if (drops_by_mask(self, p, kWhat)) {
+    return _masked_dropout(self, _dropout_mask(self, self.sizes(), p), p);
+  }
+  return mul(self, dropout_noise<kWhat>(self, p));
 }
 
 template <Dropped kWhat>
 Tensor dropout_inplace(const Tensor& self, double p, bool train) {
-  return drops_nothing(self, p, train) ? self : mul_(self, dropout_noise<kWhat>(self, p));
+  if (drops_nothing(self, p, train)) return self;
+  if (drops_by_mask(self, p, kWhat)) {
+    return copy_(self, _masked_dropout(self, _dropout_mask(self, self.sizes(), p), p));
+  }
+  return mul_(self, dropout_noise<kWhat>(self, p));
 }
 
 // What is dropped becomes the value that selu goes to; all are scaled to mean 0 and variance 1.
@@ -137,6 +152,17 @@ Tensor alpha_dropout_inplace(const Tensor& self, double p, bool train) {
 }
 
 }  // namespace
+
+bool has_dropout_mask(std::initializer_list<const Tensor*> operands) {
+  static const ops::Op& op = ops::registry().at("_dropout_mask");
+  const Tensor& self = **operands.begin();
+  const ops::Kernel& kernel = op.kernel(self.device().type);
+  if (!kernel || (kernel.takes & bit(self.dtype())) == 0) return false;
+  constexpr uint8_t kBatch = dispatch::bit(dispatch::Layer::kBatching);
+  return std::ranges::none_of(operands, [](const Tensor* each) {
+    return each->defined() && (each->impl()->layers & kBatch) != 0;
+  });
+}
 
 void compose_random(ops::Registry& registry) {
   registry.composite<rand_like>("rand_like");

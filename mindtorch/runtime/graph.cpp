@@ -1,12 +1,17 @@
 #include "mindtorch/runtime/graph.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "mindtorch/base/error.h"
+#include "mindtorch/base/thread_safety.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/device_runtime.h"
 #include "mindtorch/runtime/device_timeline.h"
@@ -25,13 +30,25 @@ driver::GraphCapture& capture_of(DeviceRuntime& runtime) {
 struct Doomed {
   DeviceRuntime& runtime;
   driver::GraphHandle handle;
-  PoolId pool;
+  std::vector<PoolId> pools;
+  std::vector<std::shared_ptr<ReplayInput>> inputs;
 
   ~Doomed() {
     runtime.driver().graph_capture()->destroy(handle);
-    runtime.memory().release_pool(pool);
+    inputs.clear();
+    for (const PoolId& pool : pools) runtime.memory().release_pool(pool);
   }
 };
+
+// Captures that go on, by the stream they began on.
+struct Captures {
+  std::mutex mutex;
+  std::map<const StreamState*, Graph*> graphs MT_GUARDED_BY(mutex);
+};
+Captures& captures() {
+  static auto* const captures = new Captures;
+  return *captures;
+}
 
 bool is_idle(Stream stream) noexcept {
   try {
@@ -87,21 +104,35 @@ void Graph::begin(Stream stream, PoolId pool, driver::CaptureMode mode) {
     throw;
   }
   capturing_ = stream;
+  const std::scoped_lock lock(captures().mutex);
+  captures().graphs[&stream.state()] = this;
+}
+
+Graph* Graph::capturing(Stream stream) {
+  const std::scoped_lock lock(captures().mutex);
+  const auto found = captures().graphs.find(&stream.state());
+  return found == captures().graphs.end() ? nullptr : found->second;
 }
 
 void Graph::end() {
   MT_CHECK(capturing_, RuntimeError, "No capture of this graph goes on.");
   const Stream stream = std::exchange(capturing_, Stream());
+  const auto leave = [&] {
+    runtime_->memory().end_scope(pool_);
+    const std::scoped_lock lock(captures().mutex);
+    captures().graphs.erase(&stream.state());
+  };
   try {
     hooks().before_sync(SyncPoint::kRecordEvent);  // deferred work belongs to the graph
     handle_ = capture_of(*runtime_).end(stream.device(), stream.handle());
   } catch (...) {
     leave_capture(capture_of(*runtime_), stream);
-    runtime_->memory().end_scope(pool_);
+    leave();
+    inputs_.clear();
     give_pool_up();
     throw;
   }
-  runtime_->memory().end_scope(pool_);
+  leave();
 }
 
 void Graph::replay(Stream stream) {
@@ -111,9 +142,29 @@ void Graph::replay(Stream stream) {
            runtime_->name(), " and cannot run on ", stream.runtime().name());
   runtime_->check_usable();
   hooks().before_sync(SyncPoint::kRecordEvent);
+  if (inputs_.empty()) {
+    queue(stream);
+  } else {
+    queue_with_inputs(stream);
+  }
+  last_replay_ = stream;
+}
+
+void Graph::queue(Stream stream) {
   const LaunchSpan timed(stream, "Graph replay");
   capture_of(*runtime_).replay(handle_, stream.device(), stream.handle());
-  last_replay_ = stream;
+}
+
+void Graph::queue_with_inputs(Stream stream) {
+  const StreamGuard guard(stream);
+  size_t prepared = 0;
+  try {
+    for (; prepared < inputs_.size(); ++prepared) inputs_[prepared]->prepare();
+    queue(stream);
+  } catch (...) {
+    while (prepared > 0) inputs_[--prepared]->cancel();
+    throw;
+  }
 }
 
 driver::GraphEditing& Graph::editing(const char* what) const {
@@ -129,7 +180,14 @@ bool Graph::update(const Graph& newer) {
   MT_CHECK(newer.handle_ != nullptr && newer.runtime_ == runtime_, RuntimeError,
            "A graph can be changed to one that was captured on the same device, ",
            runtime_->name());
-  return found.update(runtime_->device(), handle_, newer.handle_);
+  if (!found.update(runtime_->device(), handle_, newer.handle_)) return false;
+  if (newer.pool_ != pool_ &&
+      std::ranges::find(pools_of_updates_, newer.pool_) == pools_of_updates_.end()) {
+    runtime_->memory().retain_pool(newer.pool_);
+    pools_of_updates_.push_back(newer.pool_);
+  }
+  inputs_ = newer.inputs_;
+  return true;
 }
 
 void* Graph::raw() const {
@@ -146,7 +204,10 @@ void Graph::reset() noexcept {
   }
   if (const driver::GraphHandle handle = std::exchange(handle_, nullptr)) {
     const Stream last = std::exchange(last_replay_, Stream());
-    std::unique_ptr<Doomed> doomed(new Doomed{*runtime_, handle, pool_});
+    std::vector<PoolId> pools = std::exchange(pools_of_updates_, {});
+    pools.push_back(pool_);
+    std::unique_ptr<Doomed> doomed(
+        new Doomed{*runtime_, handle, std::move(pools), std::exchange(inputs_, {})});
     holds_pool_ = false;
     // The pool's memory is the capture's stream's, which knows nothing of the replays.
     if (last && !is_idle(last)) {

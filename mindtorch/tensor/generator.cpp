@@ -144,6 +144,12 @@ OffsetGenerator::Place OffsetGenerator::advance(uint64_t count) {
   return now;
 }
 
+void OffsetGenerator::take_back(Place place, uint64_t count) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex());
+  const bool is_last = place_.seed == place.seed && place_.offset == place.offset + count;
+  if (is_last) place_ = place;
+}
+
 std::vector<uint8_t> OffsetGenerator::get_state_locked() const {
   std::vector<uint8_t> bytes(sizeof(place_));
   std::memcpy(bytes.data(), &place_, sizeof(place_));

@@ -19,7 +19,7 @@ namespace mindtorch {
 //
 // A kind of device adds its kind of generator by deriving from this class. Ops pass Generator&
 // along and only the device's own kernels look inside.
-class MT_API Generator {
+class MT_API Generator : public std::enable_shared_from_this<Generator> {
  public:
   // What a new generator starts from, and what torch's default generator starts from.
   static constexpr uint64_t kDefaultSeed = 67280421310721;
@@ -120,6 +120,8 @@ class MT_API OffsetGenerator final : public Generator {
   };
   // Where to draw from; who draws next begins `count` further.
   Place advance(uint64_t count);
+  // Nothing was drawn there after all. Somebody who has drawn since keeps what he has.
+  void take_back(Place place, uint64_t count) noexcept;
 
  private:
   void seed_locked(uint64_t seed) override { place_ = {seed, 0}; }

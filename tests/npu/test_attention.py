@@ -100,6 +100,40 @@ def test_launches(torch, called, name):
             assert found == ["aclnnLogicalNot", op]
 
 
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "causal and truths"])
+def test_dropout_stays_inside(torch, called, name):
+    """A mask is drawn once, and CANN's op reads it in both directions."""
+    shapes, options, mask, fused = CALLS[name]
+    tensors = operands(torch, shapes, torch.float16, "npu")
+    made = []
+
+    def launches(action):
+        names = called(action)
+        return [name for name in names if name.startswith("aclnn") and "Workspace" not in name]
+
+    def forward():
+        made.append(attend(torch, tensors, {**options, "dropout_p": 0.25}, mask))
+
+    def backward():
+        torch.autograd.grad(made.pop(), tensors, grad)
+
+    grad = torch.ones(*shapes[0][:-1], shapes[2][-1], dtype=torch.float16, device="npu")
+    forward()  # what is made once is made
+    for action, op in ((forward, FORWARD), (backward, BACKWARD)):
+        found = launches(action)
+        assert found.count(op) == fused
+        assert found.count("aclnnDropoutGenMaskV2") == (op == FORWARD)
+        others = {"aclnnDropoutGenMaskV2", op, *(["aclnnLogicalNot"] if mask else [])}
+        assert set(found) <= others if fused else "aclnnDropoutDoMask" in found
+
+
+def test_double_dropout(torch):
+    """CANN multiplies no matrices of float64: that is what is refused, not the dropout."""
+    tensors = operands(torch, FOUR, torch.float64, "npu")
+    with pytest.raises(NotImplementedError, match="torch.float64"):
+        attend(torch, tensors, {"dropout_p": 0.5}, None)
+
+
 def test_layouts(torch):
     shapes, options, mask, _ = CALLS["causal"]
     wanted = results(torch, shapes, options, mask, torch.float32, "npu")

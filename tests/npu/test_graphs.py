@@ -168,15 +168,63 @@ def test_replays_see_the_inputs_of_the_moment(torch, call):
     torch.npu.synchronize()
 
 
-@pytest.mark.parametrize("name", ["uniform_", "normal_", "bernoulli_", "exponential_", "random_"])
-def test_random_numbers_are_not_captured(torch, name):
-    """A replay would draw the same numbers again, which nobody means."""
-    x = torch.zeros(4, device="npu")
+def draw_some(torch, x, generator=None):
+    kept = torch.dropout(x, 0.5, True) + torch.rand(x.shape, device="npu", generator=generator)
+    return kept, torch.randn(7, device="npu", dtype=torch.float64), x.clone().random_(9)
+
+
+def test_replays_draw_the_next_numbers(torch):
+    """Those that the same calls would draw now; capturing draws none."""
+    x, generator = torch.ones(64).npu(), torch.Generator("npu")
+    state = torch.npu.get_rng_state()
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        results = draw_some(torch, x, generator)
+    assert torch.equal(torch.npu.get_rng_state(), state)
+    for seed in (3, 3, 4):
+        torch.manual_seed(seed)
+        generator.manual_seed(seed)
+        expected = [[y.cpu() for y in draw_some(torch, x, generator)] for _ in range(3)]
+        ends = torch.npu.get_rng_state(), generator.get_state()
+        torch.manual_seed(seed)
+        generator.manual_seed(seed)
+        for want in expected:
+            graph.replay()
+            assert all(torch.equal(y.cpu(), w) for y, w in zip(results, want, strict=True))
+        assert torch.equal(torch.npu.get_rng_state(), ends[0])
+        assert torch.equal(generator.get_state(), ends[1])
+
+
+def test_replays_that_wait_for_each_other(torch):
+    """Each has numbers of its own, also when the device has not begun the first."""
+    x = torch.ones(64).npu()
+    graph = torch.npu.NPUGraph()
+    total = torch.zeros(64).npu()
+    with torch.npu.graph(graph):
+        total.add_(torch.dropout(x, 0.5, True))
+    total.zero_()
+    torch.manual_seed(6)
+    for _ in range(200):
+        graph.replay()
+    found = total.cpu()
+    torch.manual_seed(6)
+    assert torch.equal(found, sum(torch.dropout(x, 0.5, True).cpu() for _ in range(200)))
+
+
+@pytest.mark.parametrize("name", ["bernoulli_", "randperm", "multinomial"])
+def test_random_numbers_that_are_not_captured(torch, name):
+    """CANN's op takes the seed as a number: a replay would draw the same again."""
+    x = torch.full((4,), 0.5, device="npu")
+    draw = {
+        "bernoulli_": lambda: x.bernoulli_(),
+        "randperm": lambda: torch.randperm(4, device="npu"),
+        "multinomial": lambda: torch.multinomial(x, 2),
+    }[name]
     state = torch.npu.get_rng_state()
     with (
         pytest.raises(RuntimeError, match="cannot be captured in an NPU graph"),
         torch.npu.graph(torch.npu.NPUGraph()),
     ):
-        getattr(x, name)()
+        draw()
     assert torch.equal(torch.npu.get_rng_state(), state)
-    assert getattr(x, name)() is x
+    draw()

@@ -26,6 +26,12 @@ OPS = (
 )  # fmt: skip
 
 
+@pytest.fixture
+def launched(monkeypatch):
+    """Each op is a call of its own, also in a trace that repeats."""
+    monkeypatch.setenv("MINDTORCH_NPU_PIPELINE_GRAPHS", "0")
+
+
 class RecordedOps:
     """The ops above, recorded; the index of each in the trace, and those that it depends on."""
 
@@ -112,7 +118,7 @@ def check_next_trace(torch, expected, case):
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["planned", "new"])
-def test_every_call_of_a_flush_fails_in_turn(torch, simulator, known):
+def test_every_call_of_a_flush_fails_in_turn(torch, simulator, launched, known):
     sizes = itertools.repeat(6) if known else itertools.count(731)  # sizes that no other test has
     expected = eager(torch, 6)
     synchronize(torch)
@@ -147,7 +153,7 @@ def test_every_call_of_a_flush_fails_in_turn(torch, simulator, known):
     assert {"mm", "relu", "sum", "cat", "sort", "exp", "where"} <= told_of
 
 
-def test_every_task_of_a_flush_fails_in_turn(torch, simulator):
+def test_every_task_of_a_flush_fails_in_turn(torch, simulator, launched):
     """On the device, after the flush: raised at the next wait."""
     expected = eager(torch, 6)
     synchronize(torch)

@@ -34,6 +34,12 @@ void sample_dirichlet(Backward& b, const Tensor& self, Generator*, const Tensor&
   const Tensor along = sub(grad, sum(mul(result, grad), IntList{-1}, true));
   b.set(0, _dirichlet_grad(result, self, total) * along);
 }
+
+// The same elements are dropped from the gradient.
+void masked_dropout(Backward& b, const TensorMeta&, const Tensor& mask, double p) {
+  b.set(0, _masked_dropout(b.grad(), mask, p));
+}
+
 void poisson(Backward& b, const TensorMeta& self, Generator*) { b.set(0, zeros_of(self)); }
 
 }  // namespace
@@ -42,6 +48,7 @@ void define_random(Derivatives& derivatives) {
   derivatives.define<standard_gamma>("_standard_gamma");
   derivatives.define<sample_dirichlet>("_sample_dirichlet");
   derivatives.define<poisson>("poisson");
+  derivatives.define<masked_dropout>("_masked_dropout").named("NativeDropoutBackward0");
   derivatives.define<redrawn<double, double>>("normal_");
   derivatives.define<redrawn<double, double>>("uniform_");
   derivatives.define<redrawn<double, double>>("cauchy_");

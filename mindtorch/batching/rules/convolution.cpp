@@ -105,6 +105,10 @@ void each_image(Call& call) {
 // query, key and value are [images, heads, ...], or [heads, ...]; a mask is broadcast to them. So
 // are the statistics of rows, where the device keeps any.
 void attention(Call& call) {
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const bool is_dropped = call.op.schema.params[i].name == "dropped";
+    if (is_dropped && call.tensor(i).defined()) return run_samples(call);  // as each was drawn
+  }
   const auto is_nothing = [](const Tensor& tensor) {
     return tensor.dim() == 1 && tensor.numel() == 0;
   };

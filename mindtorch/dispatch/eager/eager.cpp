@@ -182,13 +182,16 @@ void run_pointwise(
   outputs.tensors.push_back(std::move(out));
 }
 
-// A device that keeps nothing, and meta, have empty tensors there.
+// A device that keeps nothing, and meta, have empty tensors there. Where an op has no other
+// results, its first argument says where they are.
 [[gnu::cold]] void add_auxiliary(const Op& op, Args args, SpecList& specs) {
-  const ops::AuxiliaryFn auxiliary = op.kernel(specs[0].device.type).auxiliary;
+  const bool has_result = !specs.empty();
+  const Device device = has_result ? specs[0].device : args[0].tensor().device();
+  const DType dtype = has_result ? specs[0].dtype : args[0].tensor().dtype();
+  const ops::AuxiliaryFn auxiliary = op.kernel(device.type).auxiliary;
   if (auxiliary != nullptr) auxiliary(args, specs);
-  while (specs.size() < op.schema.returns.size()) {
-    specs.push_back({{0}, specs[0].dtype, specs[0].device, std::nullopt});
-  }
+  while (specs.size() < op.schema.returns.size())
+    specs.push_back({{0}, dtype, device, std::nullopt});
 }
 
 void run_kernel(Executor& executor, const Op& op, Args args, DTypeSet dtypes, Outputs& outputs) {

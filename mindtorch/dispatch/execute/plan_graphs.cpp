@@ -123,36 +123,58 @@ uint64_t PlanGraphs::find_known(Key beginning,
 
 PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {
   std::unique_ptr<runtime::Graph> replaced;
-  const std::scoped_lock lock(shared().mutex);
-  Entry* entry = find(key, stream);
-  if (entry == nullptr) {
-    if (entries_.size() < kGraphs) {
-      entry = &entries_.emplace_back();
-    } else {
-      entry = &*std::ranges::min_element(entries_, {}, &Entry::last_use);
+  std::unique_ptr<runtime::Graph> reading;
+  {
+    const std::scoped_lock lock(shared().mutex);
+    Entry* entry = find(key, stream);
+    if (entry == nullptr) {
+      if (entries_.size() < kGraphs) {
+        entry = &entries_.emplace_back();
+      } else {
+        entry = &*std::ranges::min_element(entries_, {}, &Entry::last_use);
+      }
+      if (entry->graph != nullptr && runtime_.driver().graph_editing() != nullptr) {
+        entry->former.swap(entry->graph);
+      }
+      replaced = std::move(entry->graph);
+      entry->key.assign(key.begin(), key.end());
+      entry->stream = stream;
+      entry->times_seen = 0;
     }
-    replaced = std::move(entry->graph);
-    entry->key.assign(key.begin(), key.end());
-    entry->stream = stream;
-    entry->times_seen = 0;
+    entry->last_use = ++uses_;
+    if (MT_UNLIKELY(entry->graph == nullptr)) {
+      ++misses_;
+      return entry->times_seen++ < kTimesBefore ? Found::kNothing : Found::kWorthCapturing;
+    }
+    if (entry->graph->inputs().empty()) return queue(entry->graph, stream);
+    reading = std::move(entry->graph);
   }
-  entry->last_use = ++uses_;
-  if (MT_LIKELY(entry->graph != nullptr)) return queue(*entry) ? Found::kQueued : Found::kNothing;
-  ++misses_;
-  return entry->times_seen++ < kTimesBefore ? Found::kNothing : Found::kWorthCapturing;
+  return queue_reading(key, stream, std::move(reading));
 }
 
 // What the driver refuses was not queued.
-bool PlanGraphs::queue(Entry& entry) {
+PlanGraphs::Found PlanGraphs::queue(std::unique_ptr<runtime::Graph>& graph,
+                                    runtime::Stream stream) {
   try {
-    entry.graph->replay(entry.stream);
+    graph->replay(stream);
   } catch (...) {  // if it is more than the graph, launching raises it
-    entry.graph.reset();
+    graph.reset();
     given_up_ = true;
-    return false;
+    return Found::kNothing;
   }
   misses_ = 0;
-  return true;
+  return Found::kQueued;
+}
+
+// To write what a graph reads may take memory, and that all graphs be dropped for it: without the
+// lock. Nobody else has this graph meanwhile.
+PlanGraphs::Found PlanGraphs::queue_reading(Key key,
+                                            runtime::Stream stream,
+                                            std::unique_ptr<runtime::Graph> graph) {
+  const Found found = queue(graph, stream);
+  const std::scoped_lock lock(shared().mutex);
+  if (Entry* const entry = find(key, stream)) entry->graph = std::move(graph);
+  return found;
 }
 
 bool PlanGraphs::capture(Key key, runtime::Stream stream, const std::function<void()>& launch) {
@@ -172,16 +194,30 @@ bool PlanGraphs::capture(Key key, runtime::Stream stream, const std::function<vo
     given_up_ = true;
   }
   if (graph == nullptr) return false;
-  const std::scoped_lock lock(shared().mutex);
-  Entry* const entry = find(key, stream);  // gone where memory was short meanwhile
-  if (entry == nullptr) return false;
-  entry->graph = std::move(graph);
-  return queue(*entry);
+  return queue_reading(key, stream, renewed(key, stream, std::move(graph))) == Found::kQueued;
+}
+
+// The graph whose place this key took, made to do what the newer one does; or the newer one.
+std::unique_ptr<runtime::Graph> PlanGraphs::renewed(Key key,
+                                                    runtime::Stream stream,
+                                                    std::unique_ptr<runtime::Graph> newer) {
+  std::unique_ptr<runtime::Graph> former;
+  {
+    const std::scoped_lock lock(shared().mutex);
+    if (Entry* const entry = find(key, stream)) former = std::move(entry->former);
+  }
+  try {
+    if (former != nullptr && former->update(*newer)) return former;
+  } catch (...) {  // the newer one is as good
+  }
+  return newer;
 }
 
 void PlanGraphs::take_graphs(Graphs& taken) {
   for (Entry& entry : entries_) {
-    if (entry.graph != nullptr) taken.push_back(std::move(entry.graph));
+    for (auto* const graph : {&entry.graph, &entry.former}) {
+      if (*graph != nullptr) taken.push_back(std::move(*graph));
+    }
   }
   entries_.clear();
 }

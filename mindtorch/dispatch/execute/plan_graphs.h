@@ -17,7 +17,9 @@ namespace mindtorch::dispatch {
 // on queued as one. Loops take turns between a few addresses, hence a few graphs for each. What a
 // graph needs in between comes from a pool of its stream: graphs of one stream run one after the
 // other, so that they share it. The graphs of all plans go when memory is short and when the cache
-// is emptied; if one fails, the ops are launched instead, and raise the error.
+// is emptied; if one fails, the ops are launched instead, and raise the error. Where too many
+// addresses come, those that came last take the place of others, and their graph is made of the
+// other's, if the device can change graphs in place.
 
 // The graphs of one part of a plan, for one device. One thread at a time; any thread may drop them.
 class PlanGraphs {
@@ -53,12 +55,17 @@ class PlanGraphs {
     runtime::Stream stream;
     uint64_t last_use = 0;
     int times_seen = 0;
-    std::unique_ptr<runtime::Graph> graph;  // null: not captured so far
+    std::unique_ptr<runtime::Graph> graph;   // null: not captured so far
+    std::unique_ptr<runtime::Graph> former;  // of another key, to be changed into this one's
   };
   using Graphs = std::vector<std::unique_ptr<runtime::Graph>>;
 
   Entry* find(Key key, runtime::Stream stream);
-  bool queue(Entry& entry);
+  Found queue(std::unique_ptr<runtime::Graph>& graph, runtime::Stream stream);
+  Found queue_reading(Key key, runtime::Stream stream, std::unique_ptr<runtime::Graph> graph);
+  std::unique_ptr<runtime::Graph> renewed(Key key,
+                                          runtime::Stream stream,
+                                          std::unique_ptr<runtime::Graph> newer);
   void take_graphs(Graphs& taken);
   static Graphs take_all_graphs();
   static bool drop_for_memory();

@@ -13,7 +13,9 @@ TensorSpec flash_attention(const Tensor& query,
                            const Tensor&,
                            bool,
                            double,
-                           bool like_query) {
+                           bool like_query,
+                           const Tensor&,
+                           double) {
   if (like_query) return spec_like(query, query.dtype());
   Shape sizes = query.sizes();
   sizes.back() = value.size(-1);
@@ -29,6 +31,8 @@ SpecList flash_attention_backward(const Tensor&,
                                   const Tensor&,
                                   const Tensor&,
                                   bool,
+                                  double,
+                                  const Tensor&,
                                   double) {
   return {spec_like(query, query.dtype()), spec_like(key, key.dtype()),
           spec_like(value, value.dtype())};
@@ -38,12 +42,13 @@ SpecList flash_attention_backward(const Tensor&,
 
 // The second and third result of attention, row_stats and more_stats, are what a device's backward
 // pass wants to know of each row of scores: tensors that begin with the dims of query but the last,
-// or nothing.
+// or nothing. `dropped` is what _dropout_mask says of the weights, [batch dims of query, queries,
+// keys]; undefined: all of them stay.
 void define_attention(Registry& ops) {
   ops.define<flash_attention>(
          "_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, "
-         "Tensor? attn_mask, bool is_causal, float scale, bool like_query) "
-         "-> (Tensor, Tensor, Tensor)")
+         "Tensor? attn_mask, bool is_causal, float scale, bool like_query, Tensor? dropped=None, "
+         "float dropout_p=0.0) -> (Tensor, Tensor, Tensor)")
       .auxiliary(2)
       .device_example("F.scaled_dot_product_attention(heads, heads, heads)")
       .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
@@ -53,7 +58,8 @@ void define_attention(Registry& ops) {
   ops.define<flash_attention_backward>(
          "_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, "
          "Tensor value, Tensor out, Tensor row_stats, Tensor more_stats, "
-         "Tensor? attn_mask, bool is_causal, float scale) -> (Tensor, Tensor, Tensor)")
+         "Tensor? attn_mask, bool is_causal, float scale, Tensor? dropped=None, "
+         "float dropout_p=0.0) -> (Tensor, Tensor, Tensor)")
       .device_example(
           "grad(F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).sum(), heads)")
       .internal()

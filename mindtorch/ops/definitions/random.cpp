@@ -376,12 +376,33 @@ void define_shaped_samples(Registry& ops) {
            ">>> torch.binomial(torch.tensor([3.]), torch.tensor([1.]))\ntensor([3.])");
 }
 
+// All of it is a note of the device's own kernel.
+SpecList dropout_mask(const Tensor&, IntList, double) { return {}; }
+TensorSpec masked_dropout(const Tensor& self, const Tensor&, double) {
+  return spec_like(self, self.dtype());
+}
+
+// Dropout where a device draws what is dropped in a form that only its kernels know: bits, or a
+// seed and an offset.
+void define_dropout_by_mask(Registry& ops) {
+  ops.define<dropout_mask>("_dropout_mask(Tensor self, int[] shape, float p) -> Tensor")
+      .auxiliary(1)
+      .device_example("torch.dropout(x, 0.5, True)")
+      .internal()
+      .random()
+      .not_differentiable();
+  ops.define<masked_dropout>("_masked_dropout(Tensor self, Tensor mask, float p) -> Tensor")
+      .device_example("torch.dropout(x, 0.5, True)")
+      .internal();
+}
+
 }  // namespace
 
 void define_random(Registry& ops) {
   define_shaped_samples(ops);
   define_factories(ops);
   define_fills(ops);
+  define_dropout_by_mask(ops);
   ops.define(
          "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor")
       .variants(kOutVariant)

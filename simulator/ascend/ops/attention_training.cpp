@@ -188,6 +188,10 @@ Slots check(Planner& p, const Training& t, const Packed& ends, const Positions& 
     keys = std::max(keys, span.keys);
   }
   check_mask(p, s.mask, t.sparse, longest, keys);
+  int64_t weights = 0;
+  for (const Span& span : s.spans) weights += t.heads * span.queries * span.keys;
+  p.check(!s.drop || s.drop.numel() * 8 >= weights,
+          "dropMaskOptional has fewer bits than there are weights");
   s.settings.scale = static_cast<float>(t.scale);
   s.settings.sparse = t.sparse;
   s.settings.before = t.before;

@@ -36,6 +36,50 @@ Random random(int64_t seed, int64_t offset) {
   return Random(static_cast<uint64_t>(seed), static_cast<uint64_t>(offset));
 }
 
+// Where a call draws from: numbers that it is given, or what memory holds when it runs.
+struct Place {
+  uint64_t seed = 0;
+  uint64_t offset = 0;
+  Operand seed_at{};
+  Operand offset_at{};
+
+  Random generator(const Launch& launch) const {
+    if (!seed_at) return Random(seed, offset);
+    const auto number = [&](const Operand& operand) {
+      int64_t value = 0;
+      load(get(launch, operand), 0, 1, &value);
+      return static_cast<uint64_t>(value);
+    };
+    return Random(number(seed_at), number(offset_at) + offset);
+  }
+};
+
+Place place(int64_t seed, int64_t offset) {
+  return {static_cast<uint64_t>(seed), static_cast<uint64_t>(offset)};
+}
+// `further` is added to the offset.
+Place place(Planner& p, const aclTensor* seed, const aclTensor* offset, uint64_t further) {
+  const Operand seed_at = p.input(seed, "seedTensor", kI64);
+  const Operand offset_at = p.input(offset, "offsetTensor", kI64);
+  for (const Operand& each : {seed_at, offset_at}) {
+    p.check(each.numel() == 1, p.name(each) + " must have one element");
+  }
+  return {0, further, seed_at, offset_at};
+}
+
+// f(generator, i) for each element.
+template <class F>
+void fill_from(Planner& p, const Operand& out, const Place& place, F f) {
+  if (out.numel() == 0) return;
+  p.run([=](Launch& launch) {
+    const Random generator = place.generator(launch);
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      const auto value = f(generator, i);
+      store(get(launch, out), i, 1, &value);
+    }
+  });
+}
+
 template <class F>
 void fill(Planner& p, const Operand& out, F f) {
   if (out.numel() == 0) return;
@@ -175,23 +219,89 @@ void check_drop(Planner& p, double drop, const char* name) {
   p.check(drop >= 0 && drop <= 1, std::string(name) + " must be in [0, 1]");
 }
 
+template <class GetPlace>
 aclnnStatus gen_mask(const char* op,
                      const aclIntArray* shape,
                      double drop,
-                     int64_t seed,
-                     int64_t offset,
+                     const GetPlace& get_place,
                      const aclTensor* out,
                      uint64_t* workspace_size,
                      aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
     const int64_t elements = count(p.array(shape, "shape"));
+    const Place from = get_place(p);
     const Operand mask = p.output(out, "out", kU8);
     check_drop(p, drop, "prob");
     p.check(mask.numel() >= mask_bytes(elements),
             "out must have " + std::to_string(mask_bytes(elements)) + " bytes");
     if (elements == 0) return;
-    const Random generator = random(seed, offset);
-    p.run([=](Launch& launch) { fill_mask(get(launch, mask), elements, drop, generator); });
+    p.run([=](Launch& launch) {
+      fill_mask(get(launch, mask), elements, drop, from.generator(launch));
+    });
+  });
+}
+
+// The ops that fill a tensor, whichever way they are told where to draw.
+template <class GetPlace>
+aclnnStatus fill_normal(const char* op,
+                        const aclTensor* self,
+                        float mean,
+                        float std,
+                        const GetPlace& get_place,
+                        uint64_t* workspace_size,
+                        aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    const Operand out = p.output(self, "selfRef", kReal);
+    const Place from = get_place(p);
+    p.check(std >= 0, "std is negative");
+    fill_from(p, out, from,
+              [=](const Random& generator, int64_t i) { return mean + std * generator.normal(i); });
+  });
+}
+
+template <class GetPlace>
+aclnnStatus fill_uniform(const char* op,
+                         const aclTensor* self,
+                         double from,
+                         double to,
+                         const GetPlace& get_place,
+                         uint64_t* workspace_size,
+                         aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    const Operand out = p.output(self, "selfRef", kReal & ~kBool);
+    const Place start = get_place(p);
+    p.check(from <= to, "from is larger than to");
+    fill_from(p, out, start, [=](const Random& generator, int64_t i) {
+      double value = from + (to - from) * generator.unit(i);
+      // Rounding to a short float must not reach `to`.
+      if (out.dtype() == ACL_FLOAT16 && from_half(to_half(static_cast<float>(value))) >= to) {
+        value = from;
+      }
+      if (out.dtype() == ACL_BF16 && from_bfloat(to_bfloat(static_cast<float>(value))) >= to) {
+        value = from;
+      }
+      if (out.dtype() == ACL_FLOAT && static_cast<float>(value) >= to) value = from;
+      return value;
+    });
+  });
+}
+
+template <class GetPlace>
+aclnnStatus fill_whole(const char* op,
+                       const aclTensor* self,
+                       int64_t from,
+                       int64_t to,
+                       const GetPlace& get_place,
+                       uint64_t* workspace_size,
+                       aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [&](Planner& p) {
+    const Operand out = p.output(self, "selfRef", kReal);
+    const Place start = get_place(p);
+    p.check(from < to, "from must be less than to");
+    const uint64_t range = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+    fill_from(p, out, start, [=](const Random& generator, int64_t i) {
+      return static_cast<int64_t>(static_cast<uint64_t>(from) + generator.bits(i) % range);
+    });
   });
 }
 
@@ -224,12 +334,21 @@ extern "C" {
 
 SIM_SIGNATURE(
     InplaceNormal, const aclTensor* selfRef, float mean, float std, int64_t seed, int64_t offset) {
-  return plan("aclnnInplaceNormal", workspaceSize, executor, [&](Planner& p) {
-    const Operand out = p.output(selfRef, "selfRef", kReal);
-    p.check(std >= 0, "std is negative");
-    const Random generator = random(seed, offset);
-    fill(p, out, [=](const Launch&, int64_t i) { return mean + std * generator.normal(i); });
-  });
+  return fill_normal(
+      "aclnnInplaceNormal", selfRef, mean, std, [&](Planner&) { return place(seed, offset); },
+      workspaceSize, executor);
+}
+SIM_SIGNATURE(InplaceNormalTensor,
+              const aclTensor* selfRef,
+              float mean,
+              float std,
+              const aclTensor* seedTensor,
+              const aclTensor* offsetTensor,
+              int64_t offset) {
+  return fill_normal(
+      "aclnnInplaceNormalTensor", selfRef, mean, std,
+      [&](Planner& p) { return place(p, seedTensor, offsetTensor, static_cast<uint64_t>(offset)); },
+      workspaceSize, executor);
 }
 SIM_SIGNATURE(InplaceUniform,
               const aclTensor* selfRef,
@@ -237,23 +356,21 @@ SIM_SIGNATURE(InplaceUniform,
               double to,
               uint64_t seed,
               uint64_t offset) {
-  return plan("aclnnInplaceUniform", workspaceSize, executor, [&](Planner& p) {
-    const Operand out = p.output(selfRef, "selfRef", kReal & ~kBool);
-    p.check(from <= to, "from is larger than to");
-    const Random generator(seed, offset);
-    fill(p, out, [=](const Launch&, int64_t i) {
-      double value = from + (to - from) * generator.unit(i);
-      // Rounding to a short float must not reach `to`.
-      if (out.dtype() == ACL_FLOAT16 && from_half(to_half(static_cast<float>(value))) >= to) {
-        value = from;
-      }
-      if (out.dtype() == ACL_BF16 && from_bfloat(to_bfloat(static_cast<float>(value))) >= to) {
-        value = from;
-      }
-      if (out.dtype() == ACL_FLOAT && static_cast<float>(value) >= to) value = from;
-      return value;
-    });
-  });
+  return fill_uniform(
+      "aclnnInplaceUniform", selfRef, from, to, [&](Planner&) { return Place{seed, offset}; },
+      workspaceSize, executor);
+}
+SIM_SIGNATURE(InplaceUniformTensor,
+              const aclTensor* selfRef,
+              double from,
+              double to,
+              const aclTensor* seedTensor,
+              const aclTensor* offsetTensor,
+              uint64_t offset) {
+  return fill_uniform(
+      "aclnnInplaceUniformTensor", selfRef, from, to,
+      [&](Planner& p) { return place(p, seedTensor, offsetTensor, offset); }, workspaceSize,
+      executor);
 }
 SIM_SIGNATURE(InplaceRandom,
               const aclTensor* selfRef,
@@ -261,15 +378,21 @@ SIM_SIGNATURE(InplaceRandom,
               int64_t to,
               int64_t seed,
               int64_t offset) {
-  return plan("aclnnInplaceRandom", workspaceSize, executor, [&](Planner& p) {
-    const Operand out = p.output(selfRef, "selfRef", kReal);
-    p.check(from < to, "from must be less than to");
-    const Random generator = random(seed, offset);
-    const uint64_t range = static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-    fill(p, out, [=](const Launch&, int64_t i) {
-      return static_cast<int64_t>(static_cast<uint64_t>(from) + generator.bits(i) % range);
-    });
-  });
+  return fill_whole(
+      "aclnnInplaceRandom", selfRef, from, to, [&](Planner&) { return place(seed, offset); },
+      workspaceSize, executor);
+}
+SIM_SIGNATURE(InplaceRandomTensor,
+              const aclTensor* selfRef,
+              int64_t from,
+              int64_t to,
+              const aclTensor* seedTensor,
+              const aclTensor* offsetTensor,
+              int64_t offset) {
+  return fill_whole(
+      "aclnnInplaceRandomTensor", selfRef, from, to,
+      [&](Planner& p) { return place(p, seedTensor, offsetTensor, static_cast<uint64_t>(offset)); },
+      workspaceSize, executor);
 }
 SIM_SIGNATURE(Bernoulli,
               const aclTensor* self,
@@ -400,7 +523,9 @@ SIM_SIGNATURE(DropoutGenMask,
               int64_t seed,
               int64_t offset,
               aclTensor* out) {
-  return gen_mask("aclnnDropoutGenMask", shape, prob, seed, offset, out, workspaceSize, executor);
+  return gen_mask(
+      "aclnnDropoutGenMask", shape, prob, [&](Planner&) { return place(seed, offset); }, out,
+      workspaceSize, executor);
 }
 SIM_SIGNATURE(DropoutGenMaskV2,
               const aclIntArray* shape,
@@ -409,7 +534,22 @@ SIM_SIGNATURE(DropoutGenMaskV2,
               int64_t offset,
               aclDataType,
               aclTensor* out) {
-  return gen_mask("aclnnDropoutGenMaskV2", shape, prob, seed, offset, out, workspaceSize, executor);
+  return gen_mask(
+      "aclnnDropoutGenMaskV2", shape, prob, [&](Planner&) { return place(seed, offset); }, out,
+      workspaceSize, executor);
+}
+SIM_SIGNATURE(DropoutGenMaskV2Tensor,
+              const aclIntArray* shape,
+              double prob,
+              const aclTensor* seedTensor,
+              const aclTensor* offsetTensor,
+              int64_t offset,
+              aclDataType,
+              aclTensor* out) {
+  return gen_mask(
+      "aclnnDropoutGenMaskV2Tensor", shape, prob,
+      [&](Planner& p) { return place(p, seedTensor, offsetTensor, static_cast<uint64_t>(offset)); },
+      out, workspaceSize, executor);
 }
 SIM_SIGNATURE(
     DropoutDoMask, const aclTensor* self, const aclTensor* mask, double prob, aclTensor* out) {

@@ -38,6 +38,7 @@ TensorSpec flat(const Tensor& self) { return {{self.numel()}, self.dtype(), self
 SpecList value_and_index(const Tensor& self) {
   return {like(self), {self.sizes(), DType::kInt64, self.device(), {}}};
 }
+SpecList no_result(const Tensor&) { return {}; }
 TensorSpec filled(IntList size, std::optional<DType> dtype, std::optional<Device> device) {
   return {Shape(size), dtype.value_or(DType::kFloat32), device.value_or(Device()), {}};
 }
@@ -59,6 +60,7 @@ void mixed_kernel(Launch&, const Tensor&, const Tensor&, bool, Tensor& out) { co
 void flagged_kernel(Launch&, const Tensor&, bool, Tensor& out) { count(out); }
 void list_kernel(Launch&, TensorList, Tensor& out) { count(out); }
 void two_kernel(Launch&, const Tensor&, Tensor& values, Tensor&) { count(values); }
+void note_kernel(Launch&, const Tensor&, Tensor& notes) { count(notes); }
 void filled_kernel(Launch&, IntList, std::optional<DType>, std::optional<Device>, Tensor& out) {
   count(out);
 }
@@ -106,6 +108,8 @@ const ops::Registry& test_ops() {
     ops.kernel<two_kernel>(kCpu, "noted").keeps<row_notes>();
     ops.define<like>("forgetful(Tensor self) -> (Tensor, Tensor notes)").auxiliary(1);
     ops.kernel<two_kernel>(kCpu, "forgetful");
+    ops.define<no_result>("noting(Tensor self) -> Tensor").auxiliary(1);
+    ops.kernel<note_kernel>(kCpu, "noting").keeps<row_notes>();
     ops.define("unwritten(Tensor self) -> Tensor");
     ops.define("search(Tensor self) -> Tensor").dynamic();
     ops.dynamic_kernel<dynamic_kernel>(kCpu, "search");
@@ -265,6 +269,9 @@ TEST_F(EagerTest, AKernelStatesWhatItKeeps) {
   EXPECT_EQ(noted[1].dtype(), DType::kFloat64);
   EXPECT_EQ(run("forgetful", {Tensor::make({3, 2}, DType::kFloat32)})[1].sizes(), (Shape{0}));
   EXPECT_EQ(run("noted", {meta({3, 2})})[1].sizes(), (Shape{0}));
+  const auto noting = run("noting", {Tensor::make({3, 2}, DType::kFloat32)});
+  EXPECT_EQ(noting[0].sizes(), (Shape{3}));  // it has no other result
+  EXPECT_EQ(run("noting", {meta({3, 2})})[0].device(), meta({1}).device());
   ops::Registry ops;
   ops.define<like>("plain(Tensor self) -> Tensor");
   EXPECT_THROW(ops.kernel<plus_one>(DeviceType::kCpu, "plain").keeps<row_notes>(), RuntimeError);

@@ -315,8 +315,11 @@ TestDevice& TestDevice::instance() {
 ops::Registry& TestDevice::registry() { return const_cast<ops::Registry&>(ops::registry()); }
 
 TestDevice::TestDevice() {
-  auto driver = std::make_unique<FakeDriver>(
-      FakeOptions{.kind = "cuda", .backed = true, .auto_finish = true, .graph_capture = true});
+  auto driver = std::make_unique<FakeDriver>(FakeOptions{.kind = "cuda",
+                                                         .backed = true,
+                                                         .auto_finish = true,
+                                                         .graph_capture = true,
+                                                         .graph_editing = true});
   driver_ = driver.get();
   runtime::find_accelerator("npu");  // the library's own drivers come first
   runtime::register_driver(std::move(driver));

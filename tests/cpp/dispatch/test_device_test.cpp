@@ -252,6 +252,38 @@ TEST(TestDevicePipeline, FusedTracesAreCapturedAndReplayed) {
   EXPECT_GE(device.driver().replays().size(), replays + 4);
 }
 
+// More addresses than a plan has graphs for: the device changes the oldest ones in place.
+TEST(TestDevicePipeline, GraphsOfOtherAddressesAreChangedInPlace) {
+  TestDevice& device = TestDevice::instance();
+  const Tensor weight = to_device(ramp({6, 6}));
+  const auto program = [&](const Tensor& x) {
+    Tensor t = x;
+    for (int i = 0; i < 5; ++i) t = mm(sub(mul(t, Scalar(0.01)), x), weight);
+    return t;
+  };
+  constexpr int kTensors = 70;
+  Tensors inputs;
+  Tensors expected;
+  for (int i = 0; i < kTensors; ++i) {
+    inputs.push_back(to_device(add(ramp({3, 6}), Scalar(double(i)))));
+    expected.push_back(to_host(program(inputs.back())));
+  }
+  const int64_t before = device.driver().count(Call::update_graph);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < kTensors; ++i) {
+      for (int times = 0; times < 4; ++times) {
+        Tensor found;
+        {
+          Block block;
+          found = program(inputs[static_cast<size_t>(i)]);
+        }
+        EXPECT_TRUE(equal(to_host(found), expected[static_cast<size_t>(i)])) << round << i;
+      }
+    }
+  }
+  EXPECT_GE(device.driver().count(Call::update_graph), before + kTensors);
+}
+
 TEST(TestDevicePipeline, WhatHasNeitherEngineNorKernelIsRefusedAtTheCall) {
   TestDevice& device = TestDevice::instance();
   const Tensor x = to_device(ramp({4}));

@@ -1,6 +1,7 @@
 #include "mindtorch/runtime/graph.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "mindtorch/base/error.h"
@@ -157,12 +158,69 @@ TEST_F(ChangedGraph, DoesWhatTheNewerOneDoes) {
   EXPECT_NE(raw, nullptr);
   EXPECT_TRUE(graph.update(newer));
   EXPECT_FALSE(graph.update(larger));
+  const PoolId pool = newer.pool();
   newer.reset();
+  EXPECT_EQ(device().memory().pool_use_count(pool), 1);  // what it reads stays
   graph.replay(device().default_stream());
   fake.finish_all();
   EXPECT_EQ(before, 0);
   EXPECT_EQ(after, 1);
   EXPECT_EQ(graph.raw(), raw);
+  graph.reset();
+  EXPECT_EQ(device().memory().pool_use_count(pool), 0);
+}
+
+// What a replay reads, for as long as it is told so.
+class CountedInput final : public runtime::ReplayInput {
+ public:
+  explicit CountedInput(int& prepared) : prepared_(prepared) {}
+  ~CountedInput() override { prepared_ = -1; }
+  void prepare() override {
+    if (fails) throw RuntimeError("no memory");
+    ++prepared_;
+  }
+  void cancel() noexcept override { --prepared_; }
+
+  bool fails = false;
+
+ private:
+  int& prepared_;
+};
+
+TEST_F(GraphTest, InputsAreWrittenBeforeEachReplayAndGoWithTheGraph) {
+  int first = 0;
+  int second = 0;
+  Graph graph;
+  const Stream stream = device().pool_stream();
+  EXPECT_EQ(Graph::capturing(stream), nullptr);
+  graph.begin(stream, {}, CaptureMode::kGlobal);
+  EXPECT_EQ(Graph::capturing(stream), &graph);
+  EXPECT_EQ(Graph::capturing(device().default_stream()), nullptr);
+  graph.add(std::make_shared<CountedInput>(first));
+  auto failing = std::make_shared<CountedInput>(second);
+  graph.add(failing);
+  graph.end();
+  EXPECT_EQ(Graph::capturing(stream), nullptr);
+  EXPECT_EQ(first, 0);  // capturing runs nothing
+  graph.replay(stream);
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 1);
+  failing->fails = true;
+  EXPECT_THROW(graph.replay(stream), RuntimeError);
+  EXPECT_EQ(first, 1);  // taken back
+  EXPECT_EQ(fake.replays().size(), 1U);
+  failing->fails = false;
+  fake.fail(Call::replay);
+  EXPECT_THROW(graph.replay(stream), DriverError);
+  fake.clear_faults();
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, 1);
+  failing.reset();
+  fake.finish_all();
+  graph.reset();
+  device().synchronize();
+  EXPECT_EQ(first, -1);
+  EXPECT_EQ(second, -1);
 }
 
 TEST(GraphWithoutCapture, SaysSo) {

@@ -148,6 +148,18 @@ with torch.npu.stream(s):
 s.synchronize()
 assert x.tolist() == [1, 2, 3, 4] and torch.npu.mem_get_info()[1] > 0
 assert torch.npu.get_device_name()
+
+def draw():  # not in a graph, without the ops that read the seed from memory
+    y = torch.dropout(torch.rand(40, device="npu") + 1, 0.5, True)
+    return (y * 2).relu() + torch.randn(40, device="npu")
+
+torch.manual_seed(3)
+expected = [draw().cpu() for _ in range(6)]
+torch.manual_seed(3)
+for want in expected:
+    with torch.pipeline():
+        found = draw()
+    assert torch.equal(found.cpu(), want)
 """,
         cann(*names),
     )

@@ -51,6 +51,34 @@ def test_seeds_and_offsets(npu):
     assert (first != draw(1, 10)).mean() > 0.99
 
 
+def tensors(*numbers):
+    return [In(np.array([number]), "i64") for number in numbers]
+
+
+FROM_MEMORY = {
+    "aclnnInplaceNormal": [0.5, 2.0],
+    "aclnnInplaceUniform": [-1.0, 3.0],
+    "aclnnInplaceRandom": [-3, 50],
+}
+
+
+@pytest.mark.parametrize("op", FROM_MEMORY)
+def test_seed_and_offset_in_memory(npu, op):
+    """The numbers of the seed, and of the sum of both offsets."""
+    expected = run(npu, op, [blank("f32"), *FROM_MEMORY[op], 7, 32])
+    found = run(npu, f"{op}Tensor", [blank("f32"), *FROM_MEMORY[op], *tensors(7, 30), 2])
+    np.testing.assert_array_equal(found[0], expected[0])
+
+
+def test_a_mask_whose_seed_is_in_memory(npu):
+    mask = Out(np.zeros((COUNT + 127) // 128 * 16), "u8")
+    kind = acl.CODES["f32"]
+    expected = run(npu, "aclnnDropoutGenMaskV2", [Ints([COUNT]), 0.3, 7, 32, kind, mask])
+    arguments = [Ints([COUNT]), 0.3, *tensors(7, 30), 2, kind, mask]
+    found = run(npu, "aclnnDropoutGenMaskV2Tensor", arguments)
+    np.testing.assert_array_equal(found[-1], expected[-1])
+
+
 @pytest.mark.parametrize("dtype", ["i8", "i32", "i64", "f32"])
 def test_integers(npu, dtype):
     (x,) = run(npu, "aclnnInplaceRandom", [blank(dtype), -3, 5, 1, 0])

@@ -16,6 +16,8 @@ struct Settings {
   const Tensor& attn_mask;
   bool is_causal;
   double scale;
+  const Tensor& dropped;  // undefined: no weights are
+  double dropout_p;
 };
 
 // True above the diagonal.
@@ -131,7 +133,6 @@ struct FusedCall {
 
   static constexpr int64_t kEmptyRows = 2;  // innerPrecise: rows may be masked as a whole
   static constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
-  static constexpr double kKeepAll = 1.0;
   static inline char layout[] = "BNSD";
 
   HiddenKeys hidden;
@@ -156,9 +157,10 @@ void attend_in_one(ops::Launch& on,
   const Tensor none;
   const Tensor unused = make_like(on, {0}, query.dtype());  // CANN wants it, and leaves it empty
   call(on, MT_ACLNN(aclnnFlashAttentionScore), in_four_dims(query), in_four_dims(key),
-       in_four_dims(value), none, none, none, fused.hidden.mask, nullptr, s.scale, fused.kKeepAll,
-       fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision, fused.hidden.sparse,
-       in_four_dims(stats.largest), in_four_dims(stats.sums), unused, in_four_dims(out));
+       in_four_dims(value), none, s.dropped, none, fused.hidden.mask, nullptr, s.scale,
+       1 - s.dropout_p, fused.kFar, fused.kFar, fused.heads, &fused.layout[0], fused.precision,
+       fused.hidden.sparse, in_four_dims(stats.largest), in_four_dims(stats.sums), unused,
+       in_four_dims(out));
 }
 
 void attend_backward_in_one(ops::Launch& on,
@@ -176,9 +178,9 @@ void attend_backward_in_one(ops::Launch& on,
   const Tensor none;
   const Tensor unused = make_like(on, {0}, query.dtype());
   call(on, MT_ACLNN(aclnnFlashAttentionScoreGrad), in_four_dims(query), in_four_dims(key),
-       in_four_dims(value), in_four_dims(grad_out), none, none, none, fused.hidden.mask,
+       in_four_dims(value), in_four_dims(grad_out), none, s.dropped, none, fused.hidden.mask,
        in_four_dims(stats.largest), in_four_dims(stats.sums), none, in_four_dims(out), nullptr,
-       s.scale, fused.kKeepAll, fused.kFar, fused.kFar, fused.heads, &fused.layout[0],
+       s.scale, 1 - s.dropout_p, fused.kFar, fused.kFar, fused.heads, &fused.layout[0],
        fused.precision, fused.hidden.sparse, in_four_dims(grad_query), in_four_dims(grad_key),
        in_four_dims(grad_value), unused);
 }
@@ -272,6 +274,14 @@ Tensor weights_of(ops::Launch& on,
   return weights;
 }
 
+// What dropout leaves of weights, or of their gradient.
+Tensor kept_of(ops::Launch& on, const Tensor& weights, const Settings& s) {
+  if (!s.dropped.defined()) return weights;
+  const Tensor kept = make_like(on, weights.sizes(), kWide);
+  call(on, MT_ACLNN(aclnnDropoutDoMask), weights, s.dropped, s.dropout_p, kept);
+  return kept;
+}
+
 void attend_by_steps(ops::Launch& on,
                      const Tensor& query,
                      const Tensor& key,
@@ -282,8 +292,8 @@ void attend_by_steps(ops::Launch& on,
   const Tensor weights = weights_of(on, groups.divided(on_device(on, query, kWide)),
                                     groups.shared(on_device(on, key, kWide)), groups, s);
   compute_in(on, kWide, out, [&](const Tensor& result) {
-    call(on, MT_ACLNN(aclnnMatmul), weights, groups.shared(on_device(on, value, kWide)),
-         groups.divided(result), kKeepDtype);
+    call(on, MT_ACLNN(aclnnMatmul), kept_of(on, weights, s),
+         groups.shared(on_device(on, value, kWide)), groups.divided(result), kKeepDtype);
   });
 }
 
@@ -301,13 +311,14 @@ void attend_backward_by_steps(ops::Launch& on,
   const Tensor k = groups.shared(on_device(on, key, kWide));
   const Tensor grad = groups.divided(on_device(on, grad_out, kWide));
   const Tensor weights = weights_of(on, q, k, groups, s);
-  groups.add_up(on, transposed(weights), grad, grad_value);
+  groups.add_up(on, transposed(kept_of(on, weights, s)), grad, grad_value);
   if (query.size(-1) == 0) return;
   const Tensor of_weights = make_like(on, weights.sizes(), kWide);
   call(on, MT_ACLNN(aclnnMatmul), grad, transposed(groups.shared(on_device(on, value, kWide))),
        of_weights, kKeepDtype);
   const Tensor of_scores = make_like(on, weights.sizes(), kWide);
-  call(on, MT_ACLNN(aclnnSoftmaxBackward), of_weights, weights, int64_t{-1}, of_scores);
+  call(on, MT_ACLNN(aclnnSoftmaxBackward), kept_of(on, of_weights, s), weights, int64_t{-1},
+       of_scores);
   call(on, MT_ACLNN(aclnnInplaceMuls), of_scores, typed(Scalar(s.scale), kWide));
   compute_in(on, kWide, grad_query, [&](const Tensor& result) {
     call(on, MT_ACLNN(aclnnMatmul), of_scores, k, groups.divided(result), kKeepDtype);
@@ -317,8 +328,15 @@ void attend_backward_by_steps(ops::Launch& on,
 
 // --- the ops ---
 
-ops::SpecList row_stats(
-    const Tensor& query, const Tensor&, const Tensor&, const Tensor&, bool, double, bool) {
+ops::SpecList row_stats(const Tensor& query,
+                        const Tensor&,
+                        const Tensor&,
+                        const Tensor&,
+                        bool,
+                        double,
+                        bool,
+                        const Tensor&,
+                        double) {
   constexpr int64_t kCopies = 8;
   Shape sizes = query.sizes();
   sizes.back() = kCopies;
@@ -334,12 +352,14 @@ void flash_attention(ops::Launch& on,
                      bool is_causal,
                      double scale,
                      bool,
+                     const Tensor& dropped,
+                     double dropout_p,
                      Tensor& out,
                      Tensor& largest,
                      Tensor& sums) {
   if (out.numel() == 0) return;
   if (key.size(-2) == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
-  const Settings s = {attn_mask, is_causal, scale};
+  const Settings s = {attn_mask, is_causal, scale, dropped, dropout_p};
   if (is_fused(query, key, value, s)) {
     return attend_in_one(on, query, key, value, s, out, {largest, sums});
   }
@@ -357,10 +377,12 @@ void flash_attention_backward(ops::Launch& on,
                               const Tensor& attn_mask,
                               bool is_causal,
                               double scale,
+                              const Tensor& dropped,
+                              double dropout_p,
                               Tensor& grad_query,
                               Tensor& grad_key,
                               Tensor& grad_value) {
-  const Settings s = {attn_mask, is_causal, scale};
+  const Settings s = {attn_mask, is_causal, scale, dropped, dropout_p};
   if (out.numel() == 0 || key.size(-2) == 0) {
     for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {
       if (each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);

@@ -4,7 +4,9 @@
 #include <numbers>
 
 #include "mindtorch/backends/ascend/kernels/compose.h"
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/ops/random_range.h"
+#include "mindtorch/tensor/captured_draws.h"
 #include "mindtorch/tensor/generator.h"
 
 namespace mindtorch::ascend {
@@ -14,51 +16,89 @@ using ops::Pointwise;
 using OptionalDType = std::optional<DType>;
 using OptionalDevice = std::optional<Device>;
 
-// Where a call draws from. Each offset starts numbers of its own, however many a call takes.
+// Each offset starts numbers of its own, however many a call takes.
+constexpr uint64_t kCallsStep = 10;  // what torch_npu leaves between two calls
+
+OffsetGenerator& source_of(const ops::Launch& on, Generator* given) {
+  Generator& source = given != nullptr ? *given : *default_generator(on.device);
+  return OffsetGenerator::from(source, on.device.type);
+}
+
+// Where a call draws from, for ops that take it as numbers.
 struct Place {
   int64_t seed;
   int64_t offset;
 };
 Place draw(const ops::Launch& on, Generator* given) {
-  MT_CHECK(
-      !on.stream.is_capturing(), RuntimeError,
-      "Random numbers cannot be captured in an NPU graph: CANN's ops take the seed as a number, "
-      "and every replay would draw the same again.");
-  Generator& source = given != nullptr ? *given : *default_generator(on.device);
-  constexpr uint64_t kCallsStep = 10;  // what torch_npu leaves between two calls
-  const auto [seed, offset] = OffsetGenerator::from(source, on.device.type).advance(kCallsStep);
+  MT_CHECK(!on.stream.is_capturing(), RuntimeError,
+           "These random numbers cannot be captured in an NPU graph: CANN's op takes the seed as a "
+           "number, and every replay would draw the same again.");
+  const auto [seed, offset] = source_of(on, given).advance(kCallsStep);
   return {static_cast<int64_t>(seed), static_cast<int64_t>(offset)};
+}
+
+// Of an op that CANN has in two forms, of which the second reads its place from the device's memory
+// when it runs: calls now(place), or in a graph later(place).
+template <class Now, class Later>
+void draw_into(
+    ops::Launch& on, const Tensor& self, Generator* given, const Now& now, const Later& later) {
+  if (MT_LIKELY(!on.stream.is_capturing())) {
+    const auto [seed, offset] = source_of(on, given).advance(kCallsStep);
+    if (self.numel() == 0) return;
+    return now(Place{static_cast<int64_t>(seed), static_cast<int64_t>(offset)});
+  }
+  const CapturedPlace place = draw_captured(source_of(on, given), on.stream, on.device, kCallsStep);
+  if (self.numel() != 0) later(place);
 }
 
 void fill_uniform(
     ops::Launch& on, const Tensor& self, double from, double to, Generator* generator) {
-  const Place place = draw(on, generator);
-  if (self.numel() == 0) return;
-  call_once(on, MT_ACLNN(aclnnInplaceUniform), self, from, to, static_cast<uint64_t>(place.seed),
-            static_cast<uint64_t>(place.offset));
+  draw_into(
+      on, self, generator,
+      [&](Place place) {
+        call_once(on, MT_ACLNN(aclnnInplaceUniform), self, from, to,
+                  static_cast<uint64_t>(place.seed), static_cast<uint64_t>(place.offset));
+      },
+      [&](const CapturedPlace& place) {
+        call_once(on, MT_ACLNN(aclnnInplaceUniformTensor), self, from, to, place.seed, place.offset,
+                  place.further);
+      });
 }
 void fill_normal(
     ops::Launch& on, const Tensor& self, double mean, double std, Generator* generator) {
-  const Place place = draw(on, generator);
-  if (self.numel() == 0) return;
   // CANN takes float32 for both; float64 gets its own afterwards.
   const bool is_double = self.dtype() == DType::kFloat64;
-  call_once(on, MT_ACLNN(aclnnInplaceNormal), self, is_double ? 0.0F : static_cast<float>(mean),
-            is_double ? 1.0F : static_cast<float>(std), place.seed, place.offset);
-  if (!is_double) return;
+  const float centre = is_double ? 0.0F : static_cast<float>(mean);
+  const float width = is_double ? 1.0F : static_cast<float>(std);
+  draw_into(
+      on, self, generator,
+      [&](Place place) {
+        call_once(on, MT_ACLNN(aclnnInplaceNormal), self, centre, width, place.seed, place.offset);
+      },
+      [&](const CapturedPlace& place) {
+        call_once(on, MT_ACLNN(aclnnInplaceNormalTensor), self, centre, width, place.seed,
+                  place.offset, static_cast<int64_t>(place.further));
+      });
+  if (!is_double || self.numel() == 0) return;
   call(on, MT_ACLNN(aclnnInplaceMuls), self, typed(Scalar(std), DType::kFloat64));
   call(on, MT_ACLNN(aclnnInplaceAdds), self, typed(Scalar(mean), DType::kFloat64),
        typed(Scalar(1.0), DType::kFloat64));
 }
 // CANN leaves out `to`: the largest int64 itself is never drawn.
 void fill_whole(ops::Launch& on, const Tensor& self, ops::RandomRange range, Generator* generator) {
-  const Place place = draw(on, generator);
-  if (self.numel() == 0) return;
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   const uint64_t room = static_cast<uint64_t>(kMost) - static_cast<uint64_t>(range.from);
   const bool beyond = range.range == 0 || range.range > room;
   const int64_t to = beyond ? kMost : range.from + static_cast<int64_t>(range.range);
-  call_once(on, MT_ACLNN(aclnnInplaceRandom), self, range.from, to, place.seed, place.offset);
+  draw_into(
+      on, self, generator,
+      [&](Place place) {
+        call_once(on, MT_ACLNN(aclnnInplaceRandom), self, range.from, to, place.seed, place.offset);
+      },
+      [&](const CapturedPlace& place) {
+        call_once(on, MT_ACLNN(aclnnInplaceRandomTensor), self, range.from, to, place.seed,
+                  place.offset, static_cast<int64_t>(place.further));
+      });
 }
 
 void normal(ops::Launch& on, const Tensor& self, double mean, double std, Generator* generator) {
@@ -190,6 +230,30 @@ void randperm(
   if (n != 0) call_once(on, MT_ACLNN(aclnnRandperm), n, place.seed, place.offset, out);
 }
 
+// --- dropout ---
+
+// One bit for each element, 1 where it stays, in blocks of 128.
+ops::TensorSpec bits_of(const Tensor& self, IntList shape, double) {
+  const int64_t blocks = (numel(shape) + 127) / 128;
+  return {{blocks * 16}, DType::kUInt8, self.device(), std::nullopt};
+}
+void dropout_mask(ops::Launch& on, const Tensor& self, IntList shape, double p, Tensor& bits) {
+  draw_into(
+      on, bits, nullptr,
+      [&](Place place) {
+        call_once(on, MT_ACLNN(aclnnDropoutGenMaskV2), shape, p, place.seed, place.offset,
+                  self.dtype(), bits);
+      },
+      [&](const CapturedPlace& place) {
+        call_once(on, MT_ACLNN(aclnnDropoutGenMaskV2Tensor), shape, p, place.seed, place.offset,
+                  static_cast<int64_t>(place.further), self.dtype(), bits);
+      });
+}
+void masked_dropout(
+    ops::Launch& on, const Tensor& self, const Tensor& bits, double p, Tensor& out) {
+  if (out.numel() != 0) call(on, MT_ACLNN(aclnnDropoutDoMask), self, bits, p, out);
+}
+
 // Torch looks at the weights before it draws, and so waits for them.
 void check_weights(ops::Launch& on, const Tensor& self) {
   const int64_t dim = -1;
@@ -244,6 +308,8 @@ void register_random(ops::Registry& registry) {
   registry.kernel<cauchy>(kNpu, "cauchy_");
   registry.kernel<log_normal>(kNpu, "log_normal_");
   registry.kernel<multinomial>(kNpu, "multinomial");
+  registry.kernel<dropout_mask>(kNpu, "_dropout_mask").takes(kFloats, kU8).keeps<bits_of>();
+  registry.kernel<masked_dropout>(kNpu, "_masked_dropout").takes(kFloats, kU8);
 }
 
 }  // namespace mindtorch::ascend

@@ -55,14 +55,22 @@ Shape score_sizes(const Tensor& query, const Tensor& key) {
 }
 
 // The logsumexp of each row of scores.
-ops::TensorSpec row_stats(
-    const Tensor& query, const Tensor&, const Tensor&, const Tensor&, bool, double, bool) {
+ops::TensorSpec row_stats(const Tensor& query,
+                          const Tensor&,
+                          const Tensor&,
+                          const Tensor&,
+                          bool,
+                          double,
+                          bool,
+                          const Tensor&,
+                          double) {
   Shape sizes = query.sizes();
   sizes.pop_back();
   const DType dtype = query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
   return {std::move(sizes), dtype, query.device(), std::nullopt};
 }
 
+// Weights are dropped by other ops: the CPU has no _dropout_mask.
 void flash_attention(ops::Launch&,
                      const Tensor& query,
                      const Tensor& key,
@@ -71,6 +79,8 @@ void flash_attention(ops::Launch&,
                      bool is_causal,
                      double scale,
                      bool,
+                     const Tensor&,
+                     double,
                      Tensor& out,
                      Tensor& row_stats,
                      Tensor&) {
@@ -97,6 +107,8 @@ void flash_attention_backward(ops::Launch&,
                               const Tensor& attn_mask,
                               bool is_causal,
                               double scale,
+                              const Tensor&,
+                              double,
                               Tensor& grad_query,
                               Tensor& grad_key,
                               Tensor& grad_value) {
