@@ -13,6 +13,7 @@
 #include "bindings/interpreter/gil.h"
 #include "bindings/interpreter/interpreter_end.h"
 #include "bindings/interpreter/python_ref.h"
+#include "mindtorch/ops/prepared_group.h"
 
 namespace nb = nanobind;
 
@@ -322,6 +323,13 @@ void bind_pipeline(nb::module_& module) {
       "The pipeline that takes this thread's ops, or None.\n\n"
       ">>> with torch.pipeline() as pipe:\n"
       "...     assert torch.current_pipeline() is pipe\n");
+  module.def(
+      "_wait_for_engines",
+      [] {
+        const GilRelease release(true);
+        ops::PreparedGroup::wait_for_engines();
+      },
+      "Until no group is being compiled.");
   module.def("pipeline_config", &set_defaults,
              "Sets the defaults of all pipelines made from now on; gives them all.\n\n"
              ">>> torch.pipeline_config(max_ops=64)[\"max_ops\"]\n64\n"
