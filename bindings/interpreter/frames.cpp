@@ -2,6 +2,13 @@
 
 #include "bindings/interpreter/python_ref.h"
 
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+#define Py_BUILD_CORE
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+#define MT_HAS_INTERPRETER_FRAMES
+#endif
+
 namespace mindtorch::python {
 
 PyObject* g_package_folder = nullptr;
@@ -13,6 +20,28 @@ std::string to_text(PyObject* string) {
   PyErr_Clear();
   return "?";
 }
+
+#ifdef MT_HAS_INTERPRETER_FRAMES
+// Without a frame object, which CPython would make once for each call of a function.
+RunningCode running_code(PyThreadState* thread) noexcept {
+  const _PyInterpreterFrame* frame = thread->cframe->current_frame;
+  while (frame != nullptr && frame->owner != FRAME_OWNED_BY_GENERATOR &&
+         frame->prev_instr < _PyCode_CODE(frame->f_code) + frame->f_code->_co_firsttraceable) {
+    frame = frame->previous;  // it has not begun
+  }
+  if (frame == nullptr) return {};
+  const auto position = frame->prev_instr - _PyCode_CODE(frame->f_code);
+  return {frame->f_code, static_cast<int>(position * Py_ssize_t{sizeof(_Py_CODEUNIT)})};
+}
+#else
+RunningCode running_code(PyThreadState*) noexcept {
+  PyFrameObject* const frame = PyEval_GetFrame();
+  if (frame == nullptr) return {};
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  Py_DECREF(code);  // the frame holds it
+  return {code, instruction_of(frame)};
+}
+#endif
 
 void find_package_folder() {
   const PyRef package = PyRef::maybe(PyImport_ImportModule("mindtorch_v2"));

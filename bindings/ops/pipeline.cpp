@@ -13,6 +13,8 @@
 #include "bindings/interpreter/gil.h"
 #include "bindings/interpreter/interpreter_end.h"
 #include "bindings/interpreter/python_ref.h"
+#include "bindings/ops/py_pipeline.h"
+#include "mindtorch/ops/prepared_group.h"
 
 namespace nb = nanobind;
 
@@ -21,67 +23,42 @@ namespace {
 
 using dispatch::CallSite;
 using dispatch::CallSiteText;
+using dispatch::FlushReason;
 using dispatch::Pipeline;
 using dispatch::PipelineConfig;
 using dispatch::PipelineError;
 
-// A running Python function, and its place in it.
-CallSite site_of(PyFrameObject* frame) noexcept {
-  CallSite site;
-  PyCodeObject* const code = PyFrame_GetCode(frame);
-  site.code = code;
-  Py_DECREF(code);  // the frame holds it
-  site.position = instruction_of(frame);
-  return site;
-}
-
 // Where the user called a function of this package; its own line where nobody did.
-CallSite site_outside(PyFrameObject* frame, const CallSite inside) noexcept {
+CallSite site_outside(const CallSite inside) noexcept {
   CallSite site = inside;
-  each_frame(reinterpret_cast<PyFrameObject*>(Py_NewRef(frame)),
-             [&](PyFrameObject* caller, PyCodeObject* code) {
-               if (is_package_code(code)) return true;
-               site = {code, instruction_of(caller)};
-               return false;
-             });
+  each_frame(current_frame(), [&](PyFrameObject* caller, PyCodeObject* code) {
+    if (is_package_code(code)) return true;
+    site = {code, instruction_of(caller)};
+    return false;
+  });
   return site;
 }
 
 // The last code that turned out to be the user's. It is kept: no other takes its address.
 PyObject* g_users_code = nullptr;
 
-CallSite check_site(PyFrameObject* frame, const CallSite site) noexcept {
-  if (is_package_code(static_cast<PyCodeObject*>(site.code))) return site_outside(frame, site);
+CallSite check_site(const CallSite site) noexcept {
+  if (is_package_code(static_cast<PyCodeObject*>(site.code))) return site_outside(site);
   PyObject* const before =
       std::exchange(g_users_code, Py_NewRef(static_cast<PyObject*>(site.code)));
   Py_XDECREF(before);
   return site;
 }
 
-// That of this thread when it last entered a pipeline. While it is the current one, this thread has
-// the GIL: asking that way takes less time than recording an op, as PyGILState_Check() does not.
-constinit thread_local PyThreadState* t_entered __attribute__((tls_model("initial-exec"))) =
-    nullptr;
-
-// Of the thread that has the GIL, whichever it is.
-PyThreadState* current_thread_state() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return PyThreadState_GetUnchecked();
-#else
-  return _PyThreadState_UncheckedGet();
-#endif
-}
-
-// The frame object is made once per activation, so that many ops of one function cost little.
 CallSite capture() noexcept {
-  if (MT_UNLIKELY(current_thread_state() != t_entered || t_entered == nullptr) &&
-      PyGILState_Check() == 0) {
+  PyThreadState* const thread = current_thread_state();
+  if (MT_UNLIKELY(thread != entered_thread() || thread == nullptr) && PyGILState_Check() == 0) {
     return {};
   }
-  PyFrameObject* const frame = PyEval_GetFrame();
-  if (frame == nullptr) return {};
-  const CallSite site = site_of(frame);
-  return MT_LIKELY(site.code == g_users_code) ? site : check_site(frame, site);
+  const RunningCode running = running_code(thread);
+  if (running.code == nullptr) return {};
+  const CallSite site{running.code, running.position};
+  return MT_LIKELY(site.code == g_users_code) ? site : check_site(site);
 }
 
 void retain(void* code) noexcept { Py_INCREF(static_cast<PyObject*>(code)); }
@@ -193,9 +170,10 @@ void read_setting(const char* name, nb::handle value, Field& field) {
 }
 
 // Settings of the block override the defaults; None keeps the default.
-PipelineConfig block_config(const nb::kwargs& settings) {
+PipelineConfig block_config(PyObject* given) {
   PipelineConfig config = g_defaults;
-  if (settings.size() == 0) return config;
+  if (given == nullptr) return config;
+  const auto settings = nb::borrow<nb::dict>(given);
   size_t known = 0;
   const auto read = [&](const char* name, auto& field) {
     if (!settings.contains(name)) return;
@@ -228,66 +206,73 @@ nb::dict set_defaults(const nb::kwargs& settings) {
   each_setting(read, config, static_cast<const PipelineConfig&>(PipelineConfig()));
   dispatch::check(config);
   g_defaults = config;
+  forget_free_pipelines();
   return config_dict(config);
 }
 
-// Note [Slots of torch.pipeline]
-// A block is made, entered and left around a few ops, each of which takes some hundred nanoseconds.
-// These three go through CPython's own slots, without the conversion of arguments.
-
-Pipeline& pipeline_of(PyObject* self) {
-  MT_CHECK(nb::inst_ready(self), TypeError, "the __init__ of this pipeline was never called");
-  return *nb::inst_ptr<Pipeline>(self);
+// Methods and attributes of torch.pipeline. `answer` gives what Python gets.
+template <typename Answer>
+PyObject* answered(PyObject* self, const Answer& answer) {
+  return guarded([&] { return nb::object(nb::cast(answer(pipeline_of(self)))).release().ptr(); });
 }
 
-PyObject* enter(PyObject* self, PyObject*) {
-  return guarded([&] {
-    pipeline_of(self).enter();
-    t_entered = current_thread_state();
-    return Py_NewRef(self);
-  });
-}
-
-PyObject* leave(PyObject* self, PyObject* const* error, Py_ssize_t count) {
+PyObject* flush(PyObject* self, PyObject* args, PyObject* names) {
+  PyObject* given = nullptr;
+  static const char* keywords[] = {"reason", nullptr};
+  if (PyArg_ParseTupleAndKeywords(args, names, "|U:flush", const_cast<char**>(keywords), &given) ==
+      0) {
+    return nullptr;
+  }
   return guarded([&]() -> PyObject* {
-    MT_CHECK(count == 3, TypeError, "__exit__() takes 3 arguments, but got ", count);
-    Pipeline& pipeline = pipeline_of(self);
-    if (error[0] == Py_None) {
-      pipeline.leave();
-    } else {
-      try {  // the first error wins
-        pipeline.leave();
-      } catch (const std::exception&) {
-      }
-    }
+    const std::string reason = given == nullptr ? "manual" : to_text(given);
+    pipeline_of(self).flush(FlushReason::said(reason));
     Py_RETURN_NONE;
   });
 }
-
-PyMethodDef g_methods[] = {
-    {"__enter__", &enter, METH_NOARGS, "__enter__($self, /)\n--\n\n"},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&leave)), METH_FASTCALL,
-     "__exit__($self, kind, error, trace, /)\n--\n\n"},
-    {nullptr, nullptr, 0, nullptr},
-};
-
-vectorcallfunc g_construct_with = nullptr;  // takes settings
-
-PyObject* construct(PyObject* type, PyObject* const* args, size_t flags, PyObject* names) {
-  if (PyVectorcall_NARGS(flags) != 0 || names != nullptr) {
-    return g_construct_with(type, args, flags, names);
-  }
-  return guarded([&] {
-    nb::object self = nb::inst_alloc(type);
-    new (nb::inst_ptr<Pipeline>(self)) Pipeline(g_defaults);
-    nb::inst_mark_ready(self);
-    return self.release().ptr();
-  });
+PyObject* pending_count(PyObject* self, PyObject*) {
+  return answered(self, [](const Pipeline& pipeline) { return pipeline.pending_count(); });
+}
+PyObject* last_error(PyObject* self, PyObject*) { return answered(self, &error_of); }
+PyObject* pending_ops(PyObject* self, PyObject*) {
+  return answered(self, [](const Pipeline& pipeline) { return ops_of(pipeline.pending_ops()); });
+}
+PyObject* last_ops(PyObject* self, PyObject*) {
+  return answered(self, [](const Pipeline& pipeline) { return ops_of(pipeline.last_ops()); });
+}
+PyObject* plans_made(PyObject* self, PyObject*) {
+  return answered(self, [](const Pipeline& pipeline) { return pipeline.plans_made(); });
+}
+PyObject* last_launches(PyObject* self, PyObject*) {
+  return answered(self, [](const Pipeline& pipeline) { return pipeline.last_launches(); });
+}
+PyObject* flush_id(PyObject* self, void*) {
+  return answered(self, [](const Pipeline& pipeline) { return pipeline.flush_id(); });
+}
+PyObject* last_flush_reason(PyObject* self, void*) {
+  return answered(self, [](const Pipeline& pipeline) { return pipeline.last_flush_reason(); });
+}
+PyObject* config(PyObject* self, void*) {
+  return answered(self, [](const Pipeline& pipeline) { return config_dict(pipeline.config()); });
 }
 
-PyType_Slot g_slots[] = {
-    {Py_tp_methods, g_methods},
-    {0, nullptr},
+PyMethodDef g_methods[] = {
+    {"flush", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&flush)),
+     METH_VARARGS | METH_KEYWORDS,
+     "flush($self, reason='manual')\n--\n\nRuns what is recorded; raises the first error."},
+    {"pending_count", &pending_count, METH_NOARGS,
+     "pending_count($self, /)\n--\n\nHow many ops wait."},
+    {"_error", &last_error, METH_NOARGS, nullptr},
+    {"_pending_ops", &pending_ops, METH_NOARGS, nullptr},
+    {"_last_ops", &last_ops, METH_NOARGS, nullptr},
+    {"_plans_made", &plans_made, METH_NOARGS, nullptr},
+    {"_last_launches", &last_launches, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyGetSetDef g_attributes[] = {
+    {"flush_id", &flush_id, nullptr, "How many flushes there were.", nullptr},
+    {"last_flush_reason", &last_flush_reason, nullptr, "Why the last one did.", nullptr},
+    {"config", &config, nullptr, "The settings of this pipeline.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 }  // namespace
@@ -295,33 +280,21 @@ PyType_Slot g_slots[] = {
 void bind_pipeline(nb::module_& module) {
   dispatch::call_site_hooks() = {&capture, &retain, &release, &describe, &interpreter_ends};
 
-  nb::class_<Pipeline> type(module, "pipeline", kPipelineDoc, nb::type_slots(g_slots),
-                            nb::pooled(8));
-  g_construct_with =
-      std::exchange(reinterpret_cast<PyTypeObject*>(type.ptr())->tp_vectorcall, &construct);
-  type.def("__init__",
-           [](Pipeline* self, const nb::kwargs& settings) {
-             new (self) Pipeline(block_config(settings));
-           })
-      .def(
-          "flush", [](Pipeline& self, const std::string& reason) { self.flush(reason); },
-          nb::arg("reason") = "manual", "Runs what is recorded; raises the first error.")
-      .def("pending_count", &Pipeline::pending_count, "How many ops wait.")
-      .def_prop_ro("flush_id", &Pipeline::flush_id, "How many flushes there were.")
-      .def_prop_ro("last_flush_reason", &Pipeline::last_flush_reason, "Why the last one did.")
-      .def_prop_ro(
-          "config", [](const Pipeline& self) { return config_dict(self.config()); },
-          "The settings of this pipeline.")
-      .def("_error", &error_of)
-      .def("_pending_ops", [](const Pipeline& self) { return ops_of(self.pending_ops()); })
-      .def("_last_ops", [](const Pipeline& self) { return ops_of(self.last_ops()); })
-      .def("_plans_made", &Pipeline::plans_made)
-      .def("_last_launches", &Pipeline::last_launches);
+  module.attr("pipeline") =
+      nb::steal(make_pipeline_type({&block_config, kPipelineDoc, g_methods, g_attributes}));
   module.def(
-      "current_pipeline", [] { return Pipeline::current(); }, nb::rv_policy::reference,
+      "current_pipeline", [] { return nb::steal(object_of(Pipeline::current())); },
+      nb::sig("def current_pipeline() -> pipeline | None"),
       "The pipeline that takes this thread's ops, or None.\n\n"
       ">>> with torch.pipeline() as pipe:\n"
       "...     assert torch.current_pipeline() is pipe\n");
+  module.def(
+      "_wait_for_engines",
+      [] {
+        const GilRelease release(true);
+        ops::PreparedGroup::wait_for_engines();
+      },
+      "Until no group is being compiled.");
   module.def("pipeline_config", &set_defaults,
              "Sets the defaults of all pipelines made from now on; gives them all.\n\n"
              ">>> torch.pipeline_config(max_ops=64)[\"max_ops\"]\n64\n"

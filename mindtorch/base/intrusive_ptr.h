@@ -7,7 +7,9 @@
 namespace mindtorch {
 
 // Reference count for the two types that need to be shared cheaply: tensors and storages. The
-// count starts at 1, owned by whoever made the object (IntrusivePtr::adopt).
+// count starts at 1, owned by whoever made the object (IntrusivePtr::adopt). Some references are of
+// readers, who want to be told before the object changes: these are counted beside all references,
+// in one word, so that to come and to go is one locked instruction each.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -19,17 +21,35 @@ class RefCounted {
   [[nodiscard]] bool drop() const noexcept {
     // A sole owner needs no locked instruction: nobody else can be looking at the count.
     if (count_.load(std::memory_order_acquire) == 1) return true;
-    return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    return owners(count_.fetch_sub(1, std::memory_order_acq_rel)) == 1;
   }
+  // Before anybody else can see the object.
+  void retain_unseen() const noexcept { count_.store(2, std::memory_order_relaxed); }
   // Takes back a drop() that returned true, before anybody else can see the object.
   void revive() const noexcept { count_.store(1, std::memory_order_relaxed); }
-  uint32_t use_count() const noexcept { return count_.load(std::memory_order_acquire); }
+  uint32_t use_count() const noexcept { return owners(count_.load(std::memory_order_acquire)); }
+
+  // A reader with a reference of its own.
+  void retain_reader() const noexcept { count_.fetch_add(kReader + 1, std::memory_order_relaxed); }
+  [[nodiscard]] bool drop_reader() const noexcept {
+    if (count_.load(std::memory_order_acquire) == kReader + 1) return true;
+    return owners(count_.fetch_sub(kReader + 1, std::memory_order_acq_rel)) == 1;
+  }
+  // Who has a reference becomes a reader.
+  void add_reader() const noexcept { count_.fetch_add(kReader, std::memory_order_relaxed); }
+  uint32_t readers() const noexcept {
+    return static_cast<uint32_t>(count_.load(std::memory_order_relaxed) >> kReaderShift);
+  }
 
  protected:
   ~RefCounted() = default;
 
  private:
-  mutable std::atomic<uint32_t> count_{1};
+  static constexpr int kReaderShift = 32;
+  static constexpr uint64_t kReader = uint64_t{1} << kReaderShift;
+  static constexpr uint32_t owners(uint64_t count) { return static_cast<uint32_t>(count); }
+
+  mutable std::atomic<uint64_t> count_{1};
 };
 
 template <typename T>

@@ -105,6 +105,8 @@ struct FusionLimits {
   int64_t max_row = 0;
   // Preparing a group takes longer than running its steps would: see Note [Groups are prepared].
   bool compiles = false;
+  // A first program takes no time, but a better one does.
+  bool compiles_later = false;
 };
 
 // What a device offers for ops that run together. It may refuse: the ops then run one by one. Never

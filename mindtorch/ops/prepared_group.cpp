@@ -210,7 +210,7 @@ size_t PreparedGroup::cached() { return GroupCache::instance().size(); }
 void PreparedGroup::wait_for_engines() { CompilerThread::instance().wait(); }
 
 const FusedProgram* PreparedGroup::ask() {
-  if (!engine_.limits.compiles) {
+  if (!compiles_next()) {
     ask_engine();
   } else if (State expected = State::kOpen;
              state_.compare_exchange_strong(expected, State::kAsking, std::memory_order_acquire)) {
@@ -245,12 +245,12 @@ void PreparedGroup::take(Preparation answer) {
 
 const FusedProgram* PreparedGroup::program_now() {
   if (MT_LIKELY(is_final())) return program_.load(std::memory_order_relaxed);
+  if (program_.load(std::memory_order_acquire) != nullptr && compiles_next()) return ask();
   const runtime::HostWait wait;
   const std::shared_lock none_forks(*asking());
   const std::scoped_lock lock(mutex_);
   const FusedProgram* const before = program_.load(std::memory_order_relaxed);
-  const bool is_enough = before != nullptr && engine_.limits.compiles;
-  if (!is_final() && !is_enough) take(engine_.prepare(group_, before));
+  if (!is_final() && (before == nullptr || !compiles_next())) take(engine_.prepare(group_, before));
   return program_.load(std::memory_order_relaxed);
 }
 

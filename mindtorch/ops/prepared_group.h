@@ -15,8 +15,8 @@ namespace mindtorch::ops {
 // share what its device's engine makes of it. The engine is asked each time the group is about to
 // run, until its answer is final; without a program the ops run one by one. An engine that compiles
 // is asked on a thread of its own, which holds no lock and knows no interpreter: whoever wanted to
-// run the group runs its ops meanwhile. Results do not tell: a fused group computes what its ops
-// do.
+// run the group runs its ops meanwhile, or the program before. Results do not tell: a fused group
+// computes what its ops do.
 class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> {
  public:
   // The one of the cache, which keeps those that were looked up last.
@@ -44,6 +44,10 @@ class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> 
   friend class CompilerThread;
   enum class State : uint8_t { kOpen, kAsking, kFinal };
 
+  bool compiles_next() const {
+    return engine_.limits.compiles ||
+           (engine_.limits.compiles_later && program_.load(std::memory_order_relaxed) != nullptr);
+  }
   const FusedProgram* ask();
   void ask_engine() noexcept;
   void take(Preparation answer);

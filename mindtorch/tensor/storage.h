@@ -65,14 +65,9 @@ class MT_API StorageImpl final : public RefCounted {
     pending_id_ = id;
     pending_.store(work, std::memory_order_release);
   }
-  // Recorded traces, of all threads, that read the bytes and do not write them.
-  uint32_t pending_readers() const noexcept {
-    return pending_readers_.load(std::memory_order_relaxed);
-  }
-  void add_pending_reader() noexcept { pending_readers_.fetch_add(1, std::memory_order_relaxed); }
-  void remove_pending_reader() noexcept {
-    pending_readers_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  // Recorded traces, of all threads, that read the bytes and do not write them: the readers among
+  // those who have a reference.
+  uint32_t pending_readers() const noexcept { return readers(); }
   // Executes them: before the bytes change by other means than mutable_data().
   void flush_readers() const {
     if (MT_UNLIKELY(pending_readers() != 0)) flush_pending_readers(*this);
@@ -130,7 +125,6 @@ class MT_API StorageImpl final : public RefCounted {
 
   std::atomic<PendingWork*> pending_{nullptr};
   uint32_t pending_id_ = 0;
-  std::atomic<uint32_t> pending_readers_{0};
   runtime::Allocation allocation_;
   size_t size_bytes_ = 0;
   runtime::Allocator* allocator_ = nullptr;  // null: borrowed or meta

@@ -30,9 +30,7 @@ void TensorImpl::operator delete(void* data, size_t bytes) noexcept {
 
 void TensorImpl::refresh() {
   set_trace_mark(0);
-  uint64_t count = 1;  // may wrap on the way to a size of 0
-  for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
-  numel = static_cast<int64_t>(count);
+  numel = product_of(sizes);
   is_contiguous = sizes.size() == 1 ? strides[0] == 1 || sizes[0] <= 1
                                     : mindtorch::is_contiguous(sizes, strides);
 }

@@ -54,6 +54,16 @@ enum class ViewOrigin : uint8_t {
 class MT_API TensorImpl final : public RefCounted {
  public:
   TensorImpl(Storage storage, DType dtype, Shape sizes, Shape strides, int64_t offset);
+  // Where it is known whether these strides are contiguous. Inline: one a recorded op.
+  TensorImpl(Storage made, DType dtype, IntList sizes, IntList strides, int64_t offset, bool dense)
+      : storage(std::move(made)),
+        sizes(sizes),
+        strides(strides),
+        offset(offset),
+        numel(product_of(sizes)),
+        dtype(dtype),
+        device(storage->device()),
+        is_contiguous(dense) {}
   static void destroy(TensorImpl* impl) noexcept;
 
   void set_sizes_and_strides(Shape sizes, Shape strides);
@@ -102,6 +112,11 @@ class MT_API TensorImpl final : public RefCounted {
 
  private:
   ~TensorImpl() = default;
+  static int64_t product_of(IntList sizes) {
+    uint64_t count = 1;  // may wrap on the way to a size of 0
+    for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
+    return static_cast<int64_t>(count);
+  }
   void refresh();
 
   std::atomic<uint64_t> trace_mark_{0};

@@ -30,7 +30,8 @@ class Engine final : public ops::FusionEngine {
                       .max_inputs = 16,
                       .max_stores = 24,
                       .min_row = kMinRow,
-                      .max_row = kMaxRow}) {}
+                      .max_row = kMaxRow,
+                      .compiles_later = true}) {}
 
   bool can_fuse(ops::Pointwise function, DType compute) const override {
     return find_tile(function, fused_dtype(function, compute)) != nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "mindtorch/backends/cpu/fusion_builder.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -33,19 +34,30 @@ int64_t tile_elements(const ops::FusedGroup& group, Rows rows) {
 }
 
 // Memory for a run's slots and buffers: one a thread, for all programs.
+struct ThreadMemory {
+  char* data = nullptr;
+  size_t capacity = 0;
+};
+constinit thread_local ThreadMemory t_memory __attribute__((tls_model("initial-exec")));
+
+// Frees it at the end of the thread.
+struct ThreadMemoryOwner {
+  ~ThreadMemoryOwner() { std::free(std::exchange(t_memory, {}).data); }
+};
+
+[[gnu::noinline]] void grow_workspace(size_t bytes) {
+  thread_local ThreadMemoryOwner owner;
+  (void)owner;
+  std::free(std::exchange(t_memory, {}).data);
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  t_memory.data = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
+  if (t_memory.data == nullptr) throw std::bad_alloc();
+  t_memory.capacity = bytes;
+}
+
 char* workspace(size_t bytes) {
-  struct Free {
-    void operator()(char* memory) const { std::free(memory); }
-  };
-  thread_local std::unique_ptr<char, Free> memory;
-  thread_local size_t capacity = 0;
-  if (MT_UNLIKELY(bytes > capacity)) {
-    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    memory.reset(static_cast<char*>(std::aligned_alloc(kAlignment, bytes)));
-    capacity = memory == nullptr ? 0 : bytes;
-    if (memory == nullptr) throw std::bad_alloc();
-  }
-  return memory.get();
+  if (MT_UNLIKELY(bytes > t_memory.capacity)) grow_workspace(bytes);
+  return t_memory.data;
 }
 
 }  // namespace

@@ -270,21 +270,17 @@ void run_dynamic(const Op& op, Device device, Args args, Outputs& outputs) {
   launch_dynamic(op, device, args, outputs);
 }
 
-void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+bool writes_lists(const Op& op, Args args) {
+  return op.kind == OpKind::kMutation && args[0].kind() == ops::ValueKind::kTensorList;
+}
+
+// A call that is to be prepared.
+void run_unreplayed(Executor& executor, const Op& op, Args args, Outputs& outputs) {
   if (op.kind == OpKind::kComposite) {
     MT_CHECK(op.composite != nullptr, NotImplementedError, "op ", op.schema.full_name(),
              " has no implementation");
     op.composite(args, outputs);
     return;
-  }
-  if (op.kind == OpKind::kPointwise || op.kind == OpKind::kKernel) {
-    if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
-  }
-  const bool writes_lists =
-      op.kind == OpKind::kMutation && args[0].kind() == ops::ValueKind::kTensorList;
-  if (op.kind == OpKind::kMutation && !executor.is_immediate() &&
-      executor.replay_in_place(op, args, op.written)) {
-    return writes_lists ? note_written_lists(op, args) : note_written(args, outputs);
   }
   DTypeSet dtypes = 0;
   const Device device = common_device(op, args, dtypes);
@@ -296,13 +292,37 @@ void run_primary(Executor& executor, const Op& op, Args args, Outputs& outputs) 
     case OpKind::kView:
       return run_view(op, args, outputs);
     case OpKind::kMutation:
-      return writes_lists ? run_list_mutation(executor, op, device, args, dtypes)
-                          : run_mutation(executor, op, args, dtypes, outputs);
+      return writes_lists(op, args) ? run_list_mutation(executor, op, device, args, dtypes)
+                                    : run_mutation(executor, op, args, dtypes, outputs);
     case OpKind::kDynamic:
       check_dtypes(op, device, args, dtypes);
       return run_dynamic(op, device, args, outputs);
     case OpKind::kComposite:
       break;
+  }
+}
+
+// False: the executor wants the call, prepared.
+[[gnu::noinline]] bool run_replayed(Executor& executor, const Op& op, Args args, Outputs& outputs) {
+  const bool makes_outputs = op.kind == OpKind::kPointwise || op.kind == OpKind::kKernel;
+  if (!makes_outputs && op.kind != OpKind::kMutation) return false;
+  const Replay replay = makes_outputs ? executor.replay(op, args, outputs)
+                                      : executor.replay_in_place(op, args, op.written);
+  if (replay == Replay::kRunNow) {
+    const NoRecordGuard no_record;
+    run_unreplayed(ImmediateExecutor::instance(), op, args, outputs);
+  } else if (replay == Replay::kDone && !makes_outputs) {
+    writes_lists(op, args) ? note_written_lists(op, args) : note_written(args, outputs);
+  }
+  return replay != Replay::kNo;
+}
+
+[[gnu::always_inline]] inline void run_primary(Executor& executor,
+                                               const Op& op,
+                                               Args args,
+                                               Outputs& outputs) {
+  if (MT_LIKELY(executor.is_immediate()) || !run_replayed(executor, op, args, outputs)) {
+    run_unreplayed(executor, op, args, outputs);
   }
 }
 
@@ -357,7 +377,14 @@ void run_pointwise_into(Executor& executor,
 template <typename Resolve>
 void run_pointwise_inplace(Executor& executor, const Op& op, Args args, const Resolve& resolve) {
   const Tensor& self = args[0].tensor();
-  if (executor.replay_in_place(*op.base, args, op.written)) return self.bump_version();
+  if (!executor.is_immediate()) {
+    const Replay replay = executor.replay_in_place(*op.base, args, op.written);
+    if (replay == Replay::kDone) return self.bump_version();
+    if (replay == Replay::kRunNow) {
+      const NoRecordGuard no_record;
+      return run_pointwise_inplace(ImmediateExecutor::instance(), op, args, resolve);
+    }
+  }
   DTypeSet dtypes = 0;
   common_device(op, args, dtypes);
   run_pointwise_into(executor, *op.base, args, resolve(), self, false);
@@ -601,7 +628,14 @@ void run_eager(const Op& op, Args args, const PointwiseCall& call, Outputs& outp
     outputs.tensors.push_back(args[0].tensor());
     return;
   }
-  if (!executor.is_immediate() && executor.replay(op, args, outputs)) return;
+  if (!executor.is_immediate()) {
+    const Replay replay = executor.replay(op, args, outputs);
+    if (replay == Replay::kDone) return;
+    if (replay == Replay::kRunNow) {
+      const NoRecordGuard no_record;
+      return run_eager(op, args, call, outputs);
+    }
+  }
   DTypeSet dtypes = 0;
   common_device(op, args, dtypes);
   run_pointwise(executor, op, args, call, outputs);

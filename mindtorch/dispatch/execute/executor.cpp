@@ -6,7 +6,7 @@ namespace mindtorch::dispatch {
 namespace detail {
 
 constinit ImmediateExecutor g_immediate;
-constinit thread_local ExecutorEntry* t_entry = nullptr;
+constinit thread_local ExecutorEntry* t_entry __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace detail
 

@@ -36,16 +36,23 @@ struct PreparedCall {
   }
 };
 
+// What an executor does with an op before it is prepared.
+enum class Replay : uint8_t {
+  kNo,      // nothing: the call is to be prepared
+  kDone,    // it repeats an earlier trace: its outputs are there
+  kRunNow,  // it is to be called as in eager mode
+};
+
 // Runs prepared calls: now, or later.
 class MT_API Executor {
  public:
   // A tensor for a result, with memory no later than the call that writes it.
   virtual Tensor make_output(const ops::TensorSpec& spec) = 0;
   virtual void run(const PreparedCall& call) = 0;
-  // An op that repeats an earlier trace needs no preparation: true, with its outputs. For an op
-  // that writes the arguments whose bits are set in `written`, likewise.
-  virtual bool replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) = 0;
-  virtual bool replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) = 0;
+  // Of an op that makes its outputs, and of one that writes the arguments whose bits are set in
+  // `written`.
+  virtual Replay replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) = 0;
+  virtual Replay replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) = 0;
 
   // This thread's.
   static Executor& current() noexcept;
@@ -55,8 +62,8 @@ class MT_API Executor {
   ~Executor() = default;
 };
 
-// Runs calls at once, after the recorded ops that read what they write. Inline: most calls of most
-// programs go this way.
+// Runs calls at once, after the recorded ops that read what they write. Inline wherever it is
+// called: most calls of most programs go this way.
 class ImmediateExecutor final : public Executor {
  public:
   static ImmediateExecutor& instance();
@@ -64,7 +71,7 @@ class ImmediateExecutor final : public Executor {
     return spec.strides ? Tensor::make_strided(spec.sizes, *spec.strides, spec.dtype, spec.device)
                         : Tensor::make(spec.sizes, spec.dtype, spec.device);
   }
-  void run(const PreparedCall& call) override {
+  [[gnu::always_inline]] void run(const PreparedCall& call) override {
     call.each_written([](const Tensor& tensor) { tensor.storage()->flush_readers(); });
     if (call.pointwise != nullptr) {
       launch_pointwise(call.engine, *call.pointwise, call.device, call.outputs[0]);
@@ -72,8 +79,8 @@ class ImmediateExecutor final : public Executor {
       launch_kernel(call.op, call.device, call.args, call.outputs);
     }
   }
-  bool replay(const ops::Op&, ops::Args, ops::Outputs&) override { return false; }
-  bool replay_in_place(const ops::Op&, ops::Args, uint64_t) override { return false; }
+  Replay replay(const ops::Op&, ops::Args, ops::Outputs&) override { return Replay::kNo; }
+  Replay replay_in_place(const ops::Op&, ops::Args, uint64_t) override { return Replay::kNo; }
 };
 
 // Note [Blocks left out of order]
@@ -95,7 +102,7 @@ struct ExecutorEntry {
 namespace detail {
 extern ImmediateExecutor g_immediate;
 // Innermost first; left entries among them.
-extern thread_local ExecutorEntry* t_entry __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ExecutorEntry* t_entry __attribute__((tls_model("initial-exec")));
 }  // namespace detail
 
 inline ImmediateExecutor& ImmediateExecutor::instance() { return detail::g_immediate; }

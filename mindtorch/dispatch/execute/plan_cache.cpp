@@ -4,12 +4,12 @@
 
 namespace mindtorch::dispatch {
 
-PlanRunner& PlanCache::use(Entry& entry) {
+PlanRunner& PlanCache::use(PlanRunner& runner) {
   ++uses_;
-  was_recent_ = entry.last_use != 0 && uses_ - entry.last_use <= kFewTraces;
-  entry.last_use = uses_;
-  if (last_ != nullptr) last_->successor = entry.runner.get();
-  return *(last_ = entry.runner.get());
+  was_recent_ = runner.last_use != 0 && uses_ - runner.last_use <= kFewTraces;
+  runner.last_use = uses_;
+  if (last_ != nullptr) last_->successor = &runner;
+  return *(last_ = &runner);
 }
 
 PlanRunner* PlanCache::find_predicted(std::span<const uint8_t> visible, const Trace& recorded) {
@@ -17,8 +17,7 @@ PlanRunner* PlanCache::find_predicted(std::span<const uint8_t> visible, const Tr
   if (!runner->has_visible(visible) || !runner->has_params(recorded.params, recorded.numbers)) {
     return nullptr;
   }
-  return &use(
-      *std::ranges::find(entries_, runner, [](const Entry& entry) { return entry.runner.get(); }));
+  return &use(*runner);
 }
 
 PlanRunner& PlanCache::get(const Trace& trace, std::span<const uint8_t> visible) {
@@ -30,7 +29,7 @@ PlanRunner& PlanCache::get(const Trace& trace, std::span<const uint8_t> visible)
         entry.runner->trace() != trace) {
       continue;
     }
-    if (entry.runner->has_params(trace.params, trace.numbers)) return use(entry);
+    if (entry.runner->has_params(trace.params, trace.numbers)) return use(*entry.runner);
     entry.runner->mark_other_params(trace, varying);
     ++others;
   }
@@ -39,12 +38,13 @@ PlanRunner& PlanCache::get(const Trace& trace, std::span<const uint8_t> visible)
                                              are_fixed ? std::span<const uint8_t>() : varying);
   if (entries_.size() == kCapacity) evict();
   ++made_;
-  return use(entries_.emplace_back(hash, 0, std::move(runner)));
+  return use(*entries_.emplace_back(hash, std::move(runner)).runner);
 }
 
 // The one not used for longest.
 void PlanCache::evict() {
-  const auto oldest = std::ranges::min_element(entries_, {}, &Entry::last_use);
+  const auto oldest = std::ranges::min_element(
+      entries_, {}, [](const Entry& entry) { return entry.runner->last_use; });
   if (last_ == oldest->runner.get()) last_ = nullptr;
   for (const Entry& entry : entries_) {
     if (entry.runner->successor == oldest->runner.get()) {

@@ -32,10 +32,9 @@ class PlanCache {
   static constexpr size_t kFewParams = 8;
   struct Entry {
     uint64_t hash;
-    uint64_t last_use;
     std::unique_ptr<PlanRunner> runner;
   };
-  PlanRunner& use(Entry& entry);
+  PlanRunner& use(PlanRunner& runner);
   void evict();
 
   std::vector<Entry> entries_;

@@ -255,6 +255,7 @@ void PlanRunner::add_to_key(const StorageImpl& storage) {
 
 bool PlanRunner::has_params(std::span<const ops::PointwiseParams> params,
                             std::span<const uint64_t> numbers) const {
+  if (params.empty() && plan_.fixed_numbers.empty()) return true;  // all are known to be the same
   const bool has_numbers = std::ranges::all_of(plan_.fixed_numbers, [&](const FixedNumber& fixed) {
     return numbers[fixed.index] == fixed.bits;
   });

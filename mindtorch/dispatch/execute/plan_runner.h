@@ -53,8 +53,10 @@ class PlanRunner {
   // `recorded`: with all numbers; its other lists may be shorter than trace()'s, and then the same.
   // `done`: the index of the op that failed, if this throws.
   void run(Storages storages, const Trace& recorded, size_t& done);
-  // The runner that ran after this one the last time.
+  // The runner that ran after this one the last time, and when this one was last used: of the cache
+  // that it is in.
   PlanRunner* successor = this;
+  uint64_t last_use = 0;
   size_t launches() const { return launches_; }  // of the last run
   bool takes_long() const { return plan_.takes_long; }
 

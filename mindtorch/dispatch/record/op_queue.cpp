@@ -32,19 +32,14 @@ OpQueue::Lock OpQueue::wait_for_lock() noexcept {
 }
 
 bool OpQueue::try_attach(Owner& owner) {
-  if (!mutex_.try_lock_briefly()) return false;
-  const bool is_free = owner_ == nullptr;
-  if (is_free) owner_ = &owner;
-  mutex_.unlock_briefly();
-  return is_free;
+  Owner* none = nullptr;
+  return owner_.compare_exchange_strong(none, &owner, std::memory_order_acquire,
+                                        std::memory_order_relaxed);
 }
 
-// The lock is taken in one of two ways, which the analysis cannot follow.
-MT_UNCHECKED_LOCKS void OpQueue::detach() noexcept {
-  const bool is_brief = mutex_.try_lock_briefly();
-  const Lock lock = MT_LIKELY(is_brief) ? Lock() : wait_for_lock();
-  owner_ = nullptr;
-  if (MT_LIKELY(is_brief)) mutex_.unlock_briefly();
+void OpQueue::detach() noexcept {
+  const Lock lock = MT_LIKELY(size() == 0) ? Lock() : wait_for_lock();
+  owner_.store(nullptr, std::memory_order_release);
 }
 
 [[gnu::always_inline]] inline void OpQueue::open() {
@@ -123,7 +118,7 @@ bool OpQueue::can_start() {
 }
 
 // The device has the trace before to work on, or nothing.
-void OpQueue::plan_start(std::string_view last_reason) noexcept {
+void OpQueue::plan_start(FlushReason last_reason) noexcept {
   const bool is_busy = last_reason == kStart || last_reason == "ops";
   start_at_.store(is_busy ? SIZE_MAX : kFirstOps, std::memory_order_relaxed);
 }
@@ -133,11 +128,12 @@ bool OpQueue::reads(const StorageImpl& storage) {
   return recorder_.reads(storage);
 }
 
-OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool wait) noexcept {
+OpQueue::Flushed OpQueue::flush(FlushReason reason, const Owner* of, bool wait) noexcept {
   if (size() == 0) return {};
   if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return {};
   const Lock lock = wait ? wait_for_lock() : Lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || size() == 0 || (of != nullptr && owner_ != of)) return {};
+  Owner* const owner = owner_.load(std::memory_order_relaxed);
+  if (!lock.owns_lock() || size() == 0 || (of != nullptr && owner != of)) return {};
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   size_t done = 0;
   bool is_plan = false;
@@ -152,7 +148,7 @@ OpQueue::Flushed OpQueue::flush(std::string_view reason, const Owner* of, bool w
   } catch (...) {
     failure = std::make_unique<FlushFailure>(std::current_exception(), done, is_plan);
   }
-  if (owner_ != nullptr) owner_->on_done(*this, reason, failure.get());
+  if (owner != nullptr) owner->on_done(*this, reason, failure.get());
   Flushed flushed{true, failure == nullptr ? nullptr : failure->error};
   if (MT_UNLIKELY(failure != nullptr)) churn_.forget();  // errors stay those of flushes
   clear(done, flushed.error);
@@ -169,12 +165,12 @@ void OpQueue::execute(size_t& done, bool& is_plan) {
   run(plan, done);
 }
 
-void OpQueue::execute_profiled(std::string_view reason, size_t& done, bool& is_plan) {
+void OpQueue::execute_profiled(FlushReason reason, size_t& done, bool& is_plan) {
   using profiler::Kind;
   using profiler::Span;
-  if (opened_ns_ != 0) profiler::note_range(Kind::kPipeline, "record", reason, opened_ns_);
+  if (opened_ns_ != 0) profiler::note_range(Kind::kPipeline, "record", reason.text, opened_ns_);
   const Span flush(
-      {.kind = Kind::kPipeline, .name = "flush", .detail = reason, .is_on_any_thread = true});
+      {.kind = Kind::kPipeline, .name = "flush", .detail = reason.text, .is_on_any_thread = true});
   recorder_.list_storages(storages_, visible_);
   is_plan = true;
   Span planning({.kind = Kind::kPipeline, .name = "plan", .is_on_any_thread = true});
@@ -220,7 +216,7 @@ void OpQueue::clear(size_t done, const std::exception_ptr& error) noexcept {
   codes_.clear();
   streams_.clear();
   has_random_.store(false, std::memory_order_relaxed);
-  size_.store(0, std::memory_order_relaxed);
+  size_.store(0, std::memory_order_release);
 }
 
 uint64_t OpQueue::plans_made() {

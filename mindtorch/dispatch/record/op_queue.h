@@ -17,6 +17,25 @@
 
 namespace mindtorch::dispatch {
 
+// Why a flush happens.
+struct FlushReason {
+  template <size_t N>
+  constexpr FlushReason(const char (&literal)[N]) : text(literal, N - 1) {}  // NOLINT
+  // Who keeps it copies the text.
+  static constexpr FlushReason said(std::string_view text) {
+    FlushReason reason("");
+    reason.text = text;
+    reason.is_literal = false;
+    return reason;
+  }
+  friend constexpr bool operator==(const FlushReason& a, const FlushReason& b) {
+    return a.text == b.text;
+  }
+
+  std::string_view text;
+  bool is_literal = true;
+};
+
 // Why a flush failed.
 struct FlushFailure {
   std::exception_ptr error;
@@ -42,7 +61,7 @@ class OpQueue final : public PendingWork {
    public:
     // After a flush, on the thread that flushed, while the queue still has its ops. `failure` may
     // be null.
-    virtual void on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) = 0;
+    virtual void on_done(OpQueue& queue, FlushReason reason, const FlushFailure* failure) = 0;
 
    protected:
     ~Owner() = default;
@@ -51,7 +70,7 @@ class OpQueue final : public PendingWork {
   OpQueue() = default;
 
   // --- the owner's thread ---
-  // False: it has an owner, or another thread is busy with it.
+  // False: it has an owner.
   bool try_attach(Owner& owner);
   // Waits for a thread that flushes: it calls the owner.
   void detach() noexcept;
@@ -70,14 +89,14 @@ class OpQueue final : public PendingWork {
   ShapeChurn& churn() { return churn_; }
   // Before an op: what is recorded has a length to start at, and may be flushed as a trace of its
   // own, for reason kStart.
-  static constexpr std::string_view kStart = "start";
+  static constexpr FlushReason kStart = "start";
   bool may_start() const { return size() >= start_at_.load(std::memory_order_relaxed); }
   bool can_start();
   // An op draws random numbers.
   bool has_random() const { return has_random_.load(std::memory_order_relaxed); }
 
   // --- any thread ---
-  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t size() const { return size_.load(std::memory_order_acquire); }
   struct Flushed {
     bool has_run = false;
     std::exception_ptr error;
@@ -85,7 +104,7 @@ class OpQueue final : public PendingWork {
   // Executes everything recorded. Not where there is nothing, where this thread is executing it, or
   // where the owner is not `of` (null: any). After an error every storage that was still to be
   // written throws it when read. Without `wait`: not where another thread is busy with the queue.
-  Flushed flush(std::string_view reason, const Owner* of = nullptr, bool wait = true) noexcept;
+  Flushed flush(FlushReason reason, const Owner* of = nullptr, bool wait = true) noexcept;
   // Ops of this queue read the storage.
   bool reads(const StorageImpl& storage);
   // How many traces it has begun.
@@ -134,19 +153,19 @@ class OpQueue final : public PendingWork {
   void note_op(const ops::Op& op, Device device, State& state);
   void note_call_site();
   void note_stream(Device device);
-  void plan_start(std::string_view last_reason) noexcept;
+  void plan_start(FlushReason last_reason) noexcept;
   PlanRunner& find_plan();
   void execute(size_t& done, bool& is_plan);
   // The same, each part told to a profiler.
-  void execute_profiled(std::string_view reason, size_t& done, bool& is_plan);
+  void execute_profiled(FlushReason reason, size_t& done, bool& is_plan);
   void run(PlanRunner& plan, size_t& done);
   void clear(size_t done, const std::exception_ptr& error) noexcept;
 
   QuickMutex mutex_;
-  Owner* owner_ = nullptr;
+  std::atomic<Owner*> owner_{nullptr};
   std::atomic<std::thread::id> runner_{};
   std::atomic<bool> has_random_{false};
-  std::atomic<size_t> size_{0};
+  std::atomic<size_t> size_{0};  // 0: no flush calls the owner any more
   static constexpr size_t kFirstOps = 16;
   std::atomic<size_t> start_at_{kFirstOps};
   std::atomic<uint64_t> generation_{0};

@@ -30,7 +30,7 @@ std::vector<OpQueue*> OpQueues::all() {
   return queues_;
 }
 
-bool OpQueues::flush_all(std::string_view reason, const OpQueue* but, bool wait) noexcept {
+bool OpQueues::flush_all(FlushReason reason, const OpQueue* but, bool wait) noexcept {
   bool any = false;
   for (OpQueue* const queue : all()) {
     if (queue != but) any |= queue->flush(reason, nullptr, wait).has_run;

@@ -17,7 +17,7 @@ class OpQueues {
   // since its plans fit.
   OpQueue& attach(OpQueue::Owner& owner);
   // Flushes every queue but one. True: something has run.
-  bool flush_all(std::string_view reason, const OpQueue* but, bool wait) noexcept;
+  bool flush_all(FlushReason reason, const OpQueue* but, bool wait) noexcept;
 
  private:
   std::vector<OpQueue*> all();

@@ -58,13 +58,24 @@ void Pipeline::install_hooks() {
   StorageImpl::flush_pending_readers = &flush_readers;
 }
 
-Pipeline::~Pipeline() {
+void Pipeline::leave_all() noexcept {
   while (!entries_.empty()) {
     try {
       leave();
     } catch (...) {  // the error is stored on the tensors and rethrown on read
     }
   }
+}
+
+void Pipeline::renew() noexcept {
+  leave_all();
+  flush_id_.store(0, std::memory_order_relaxed);
+  last_reason_.store("", std::memory_order_relaxed);
+  if (MT_LIKELY(!has_report_.load(std::memory_order_relaxed))) return;
+  const std::scoped_lock lock(mutex_);
+  last_error_.reset();
+  last_ops_.clear();
+  has_report_.store(false, std::memory_order_relaxed);
 }
 
 void Pipeline::enter() {
@@ -98,9 +109,15 @@ void Pipeline::leave() {
   leave_executor(*entries_.back());
   entries_.pop_back();
   innermost_executor();  // frees entries that are left, where this is their thread
-  const std::exception_ptr error = flush_queue("context_exit");
+  std::exception_ptr error;
+  if (MT_LIKELY(pending_count() == 0)) {
+    note_reason("context_exit");
+  } else {
+    error = flush_queue("context_exit");
+  }
   if (entries_.empty()) {
-    OpQueue& queue = *queue_.exchange(nullptr, std::memory_order_relaxed);
+    OpQueue& queue = *queue_.load(std::memory_order_relaxed);
+    queue_.store(nullptr, std::memory_order_relaxed);
     if (config_.max_wait_us) PipelineTimer::instance().forget(queue);
     queue.detach();
     t_last_trace = largest_trace_;
@@ -162,7 +179,8 @@ void Pipeline::prepare_write(const Tensor& tensor) const {
 
 void Pipeline::run(const PreparedCall& call) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
-  if (MT_UNLIKELY(queue.churn().is_immediate() && queue.churn().continues_with(call.op))) {
+  if (MT_UNLIKELY(queue.churn().is_immediate() &&
+                  queue.churn().continues_with(call.op, call.args))) {
     const NoRecordGuard no_record;
     return ImmediateExecutor::instance().run(call);
   }
@@ -183,24 +201,33 @@ void Pipeline::run(const PreparedCall& call) {
   after_record(state, call.device);
 }
 
-bool Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
-  OpQueue& queue = *queue_.load(std::memory_order_relaxed);
-  before_record(queue);
-  OpQueue::State state;
-  if (queue.churn().is_immediate() || !queue.match(op, args, outputs, state)) return false;
-  after_record(state, outputs.tensors[0].device());
-  return true;
+// While ops are executed at once. Another op than predicted may be one that is never recorded:
+// run() decides.
+[[gnu::always_inline]] inline Replay run_as_predicted(OpQueue& queue,
+                                                      const ops::Op& op,
+                                                      ops::Args args) {
+  return queue.churn().passes(op, args) ? Replay::kRunNow : Replay::kNo;
 }
 
-bool Pipeline::replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) {
+Replay Pipeline::replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) {
   OpQueue& queue = *queue_.load(std::memory_order_relaxed);
-  if (queue.churn().is_immediate()) return false;
+  if (queue.churn().is_immediate()) return run_as_predicted(queue, op, args);
+  before_record(queue);
+  OpQueue::State state;
+  if (!queue.match(op, args, outputs, state)) return Replay::kNo;
+  after_record(state, outputs.tensors[0].device());
+  return Replay::kDone;
+}
+
+Replay Pipeline::replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) {
+  OpQueue& queue = *queue_.load(std::memory_order_relaxed);
+  if (queue.churn().is_immediate()) return run_as_predicted(queue, op, args);
   before_record(queue);
   ops::each_tensor(written, args, [&](const Tensor& tensor) { prepare_write(tensor); });
   OpQueue::State state;
-  if (!queue.match_in_place(op, args, state)) return false;
+  if (!queue.match_in_place(op, args, state)) return Replay::kNo;
   after_record(state, first_tensor(args).device());
-  return true;
+  return Replay::kDone;
 }
 
 void Pipeline::flush_at_limits(const OpQueue::State& state, Device device) {
@@ -220,22 +247,21 @@ void Pipeline::flush_at_limits(const OpQueue::State& state, Device device) {
   }
 }
 
-void Pipeline::flush(std::string_view reason) {
+void Pipeline::flush(FlushReason reason) {
   if (const std::exception_ptr error = flush_queue(reason)) std::rethrow_exception(error);
 }
 
-std::exception_ptr Pipeline::flush_queue(std::string_view reason) noexcept {
+std::exception_ptr Pipeline::flush_queue(FlushReason reason) noexcept {
   OpQueue* const queue = queue_.load(std::memory_order_relaxed);
   if (queue != nullptr) {
     const OpQueue::Flushed flushed = queue->flush(reason, this);
     if (flushed.has_run) return flushed.error;
   }
-  const std::scoped_lock lock(mutex_);
-  last_reason_ = reason;
+  note_reason(reason);
   return nullptr;
 }
 
-void Pipeline::flush_all(std::string_view reason) {
+void Pipeline::flush_all(FlushReason reason) {
   SmallVector<Pipeline*, 4> entered;
   for (const ExecutorEntry* entry = innermost_executor(); entry != nullptr; entry = entry->outer) {
     if (Executor* const executor = entry->executor.load(std::memory_order_acquire)) {
@@ -259,20 +285,29 @@ void Pipeline::run_now(const PreparedCall& call) {
   ImmediateExecutor::instance().run(call);
 }
 
-void Pipeline::note_flush(const OpQueue& queue, std::string_view reason) {
-  last_reason_ = reason;
-  ++flush_id_;
+void Pipeline::note_reason(FlushReason reason) noexcept {
+  if (MT_LIKELY(reason.is_literal)) {
+    last_reason_.store(reason.text.data(), std::memory_order_relaxed);
+    return;
+  }
+  const std::scoped_lock lock(mutex_);
+  last_text_ = reason.text;
+  last_reason_.store(nullptr, std::memory_order_relaxed);
+}
+
+// One flush at a time: the queue's lock is held.
+void Pipeline::on_done(OpQueue& queue, FlushReason reason, const FlushFailure* failure) {
+  if (MT_UNLIKELY(failure != nullptr || config_.debug_enabled ||
+                  has_report_.load(std::memory_order_relaxed))) {
+    report(queue, failure);
+  }
+  note_reason(reason);
+  flush_id_.store(flush_id() + 1, std::memory_order_relaxed);
   largest_trace_ = std::max(largest_trace_, queue.size());
 }
 
-void Pipeline::on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) {
+void Pipeline::report(OpQueue& queue, const FlushFailure* failure) {
   // Without the lock: the texts of call sites need the GIL.
-  if (MT_LIKELY(failure == nullptr && !config_.debug_enabled)) {
-    const std::scoped_lock lock(mutex_);
-    note_flush(queue, reason);
-    last_error_.reset();
-    return;
-  }
   std::optional<PipelineError> error;
   std::vector<OpReport> ops;
   if (failure != nullptr) {
@@ -281,7 +316,7 @@ void Pipeline::on_done(OpQueue& queue, std::string_view reason, const FlushFailu
   }
   if (config_.debug_enabled) ops = describe_ops(queue.trace(), queue.sites());
   const std::scoped_lock lock(mutex_);
-  note_flush(queue, reason);
+  has_report_.store(error.has_value() || !ops.empty(), std::memory_order_relaxed);
   last_error_ = std::move(error);
   last_ops_ = std::move(ops);
 }
@@ -299,13 +334,10 @@ uint64_t Pipeline::plans_made() const {
   return queue == nullptr ? 0 : queue->plans_made();
 }
 
-uint64_t Pipeline::flush_id() const {
-  const std::scoped_lock lock(mutex_);
-  return flush_id_;
-}
 std::string Pipeline::last_flush_reason() const {
+  if (const char* const literal = last_reason_.load(std::memory_order_relaxed)) return literal;
   const std::scoped_lock lock(mutex_);
-  return last_reason_;
+  return last_text_;
 }
 std::optional<PipelineError> Pipeline::last_error() const {
   const std::scoped_lock lock(mutex_);

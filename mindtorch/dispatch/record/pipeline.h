@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "mindtorch/base/quick_mutex.h"
@@ -35,7 +34,7 @@ MT_API void check(const PipelineConfig& config);
 class MT_API Pipeline final : public Executor, private OpQueue::Owner {
  public:
   explicit Pipeline(PipelineConfig config) : config_(config) { check(config); }
-  ~Pipeline();  // leaves; errors stay with the tensors
+  ~Pipeline() { leave_all(); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
@@ -43,16 +42,18 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   void enter();
   // Flushes; throws the first error. The executor before it is back in any case.
   void leave();
+  // As one that was just made, for a new block with the same configuration: nobody else knows it.
+  void renew() noexcept;
   // This thread's, or null.
   static Pipeline* current() noexcept;
 
   // Executes what is recorded; throws the first error, which last_error() keeps.
-  void flush(std::string_view reason);
+  void flush(FlushReason reason);
   // Flushes all pipelines that this thread has entered, outer ones first; throws the first error.
-  static void flush_all(std::string_view reason);
+  static void flush_all(FlushReason reason);
 
   size_t pending_count() const;
-  uint64_t flush_id() const;
+  uint64_t flush_id() const { return flush_id_.load(std::memory_order_relaxed); }
   std::string last_flush_reason() const;
   std::optional<PipelineError> last_error() const;
   // The ops that are pending, or those of the last flush (debug_enabled only).
@@ -66,22 +67,28 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
 
   Tensor make_output(const ops::TensorSpec& spec) override;
   void run(const PreparedCall& call) override;
-  bool replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) override;
-  bool replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) override;
+  Replay replay(const ops::Op& op, ops::Args args, ops::Outputs& outputs) override;
+  Replay replay_in_place(const ops::Op& op, ops::Args args, uint64_t written) override;
 
   // Connects pipelines with what must flush them: synchronisation, memory pressure, writers.
   static void install_hooks();
 
+  // The Python object that stands for this pipeline, if any; owned by bindings/.
+  void* python_object = nullptr;
+
  private:
-  void on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) override;
+  void on_done(OpQueue& queue, FlushReason reason, const FlushFailure* failure) override;
+  // Errors stay with the tensors.
+  void leave_all() noexcept;
   // Without throwing.
-  std::exception_ptr flush_queue(std::string_view reason) noexcept;
+  std::exception_ptr flush_queue(FlushReason reason) noexcept;
   void prepare_read(const Tensor& tensor) const;
   void prepare_write(const Tensor& tensor) const;
   void before_record(OpQueue& queue);
   void after_record(const OpQueue::State& state, Device device);
   void flush_at_limits(const OpQueue::State& state, Device device);
-  void note_flush(const OpQueue& queue, std::string_view reason) MT_REQUIRES(mutex_);
+  void note_reason(FlushReason reason) noexcept;
+  void report(OpQueue& queue, const FlushFailure* failure);
   void run_now(const PreparedCall& call);
 
   const PipelineConfig config_;
@@ -91,9 +98,11 @@ class MT_API Pipeline final : public Executor, private OpQueue::Owner {
   int64_t recorded_ = 0;                    // in this block, while there are limits
   bool has_no_limits_ = false;              // but the defaults
   size_t largest_trace_ = 0;                // in this block
+  std::atomic<uint64_t> flush_id_{0};
+  std::atomic<const char*> last_reason_{""};  // null: last_text_
+  std::atomic<bool> has_report_{false};       // an error or ops
   mutable QuickMutex mutex_;
-  uint64_t flush_id_ MT_GUARDED_BY(mutex_) = 0;
-  std::string last_reason_ MT_GUARDED_BY(mutex_);
+  std::string last_text_ MT_GUARDED_BY(mutex_);
   std::optional<PipelineError> last_error_ MT_GUARDED_BY(mutex_);
   std::vector<OpReport> last_ops_ MT_GUARDED_BY(mutex_);
 };

@@ -21,19 +21,16 @@ void ShapeChurn::count(const Trace& trace, CallSite site, bool is_new, size_t re
   for (const OpRecord& op : trace.ops) ops_.push_back(op.op);
   next_ = 0;
   repetitions_ = 0;
+  is_short_ = is_short;
+  const size_t end_bytes = is_short ? kLittleBytes : kLargeBytes;
+  end_elements_ = static_cast<int64_t>(end_bytes / sizeof(float));
   is_immediate_.store(true, std::memory_order_release);
 }
 
-bool ShapeChurn::continues_with(const ops::Op& op) {
+bool ShapeChurn::comes_from_the_same_place() {
   const CallSiteHooks& hooks = call_site_hooks();
-  const bool is_first = next_ == 0;
-  if (ops_[next_] != &op || (is_first && ++repetitions_ > kRepetitions) ||
-      (is_first && hooks.capture != nullptr && !(hooks.capture() == last_site_))) {
-    end();
-    return false;
-  }
-  if (++next_ == ops_.size()) next_ = 0;
-  return true;
+  return ++repetitions_ <= kRepetitions &&
+         (hooks.capture == nullptr || hooks.capture() == last_site_);
 }
 
 }  // namespace mindtorch::dispatch

@@ -20,7 +20,8 @@ namespace mindtorch::dispatch {
 // large result ends it, too: there fusing pays even once.
 //
 // A trace of up to three ops on next to no memory is such work with the same shapes, too, on the
-// CPU: to begin and flush it takes longer than to call its ops.
+// CPU: to begin and flush it takes longer than to call its ops, however often. At the beginning of
+// a block it does not matter where in the program that is.
 //
 // Written by the thread that flushes, and read by the recording thread when nothing is pending.
 class ShapeChurn {
@@ -34,8 +35,26 @@ class ShapeChurn {
 
   // The next op is to be executed at once.
   bool is_immediate() const { return is_immediate_.load(std::memory_order_acquire); }
-  // This op is executed at once, unless it is another than predicted: false.
-  bool continues_with(const ops::Op& op);
+  // This op is executed at once, since it is the predicted one. Inline: for a few ops that take
+  // next to no time.
+  bool passes(const ops::Op& op, ops::Args args) {
+    if (ops_[next_] != &op || (next_ == 0 && !begins_again())) return false;
+    for (const ops::Value& value : args) {
+      if (value.kind() == ops::ValueKind::kTensor && value.tensor().numel() >= end_elements_) {
+        end();
+        return false;
+      }
+    }
+    if (++next_ == ops_.size()) next_ = 0;
+    is_at_start_ = false;
+    return true;
+  }
+  // The same of a call that would be recorded: false ends it.
+  bool continues_with(const ops::Op& op, ops::Args args) {
+    const bool is_predicted = passes(op, args);
+    if (!is_predicted) end();
+    return is_predicted;
+  }
   // Another program is recorded from now on.
   void forget() {
     note_reuse();
@@ -44,6 +63,7 @@ class ShapeChurn {
   // A block begins: so does the sequence of ops.
   void begin_block() {
     if (is_immediate() && next_ != 0) end();
+    is_at_start_ = true;
   }
   // A result of so many bytes is about to be computed.
   void note_result(int64_t bytes) {
@@ -59,6 +79,8 @@ class ShapeChurn {
   static constexpr size_t kLargeBytes = size_t{1} << 20;
 
   void count(const Trace& trace, CallSite site, bool is_new, size_t result_bytes);
+  bool begins_again() { return (is_short_ && is_at_start_) || comes_from_the_same_place(); }
+  bool comes_from_the_same_place();
   // An earlier plan served again: shapes do come back.
   void note_reuse() {
     count_ = 0;
@@ -73,6 +95,9 @@ class ShapeChurn {
   std::vector<const ops::Op*> ops_;  // that repeat
   size_t next_ = 0;                  // in ops_
   int repetitions_ = 0;
+  bool is_short_ = false;
+  bool is_at_start_ = true;   // of a block
+  int64_t end_elements_ = 0;  // a tensor with so many ends it
 };
 
 }  // namespace mindtorch::dispatch

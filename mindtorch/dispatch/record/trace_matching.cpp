@@ -54,7 +54,7 @@ bool TraceRecorder::match_new_tensor(const Tensor& tensor, uint32_t id) {
         like.size_bytes != storage.size_bytes() || like.device != storage.device()) {
       return false;
     }
-    hold(storage);
+    hold_to_read(storage);
     ++matched_.storages;
   }
   note_read(held_[record.storage]);
@@ -110,13 +110,14 @@ bool TraceRecorder::match_other_argument(const ops::Value& value, size_t index) 
 [[gnu::always_inline]] inline Tensor TraceRecorder::make_predicted_output(uint32_t id) {
   const TensorRecord& record = predicted_->tensors[id];
   const StorageRecord& like = predicted_->storages[record.storage];
-  Tensor out(IntrusivePtr<TensorImpl>::adopt(new TensorImpl(
-      StorageImpl::unallocated(like.size_bytes, like.device), record.dtype,
-      Shape(predicted_->sizes(record)), Shape(predicted_->strides(record)), record.offset)));
+  Tensor out(IntrusivePtr<TensorImpl>::adopt(
+      new TensorImpl(StorageImpl::unallocated(like.size_bytes, like.device), record.dtype,
+                     predicted_->sizes(record), predicted_->strides(record), record.offset,
+                     record.is_contiguous != 0)));
   // As hold() and note_write() of a storage that nobody has seen.
   StorageImpl& storage = *out.storage();
   held_.push_back({&storage, static_cast<uint32_t>(matched_.ops), true, true, false});
-  storage.retain();
+  storage.retain_unseen();
   storage.set_pending(&work_, static_cast<uint32_t>(held_.size() - 1));
   unallocated_bytes_ += like.size_bytes;
   out.impl()->set_trace_mark(TraceMark(epoch_, id).bits());

@@ -175,10 +175,23 @@ uint32_t TraceRecorder::hold(StorageImpl& storage) {
   if (unallocated) {
     unallocated_bytes_ += storage.size_bytes();
   } else {
-    external_.insert(&storage, index);
-    unchecked_bytes_ += storage.size_bytes();
+    count_external(storage, index);
   }
   return index;
+}
+
+void TraceRecorder::count_external(StorageImpl& storage, uint32_t index) {
+  external_.insert(&storage, index);
+  unchecked_bytes_ += storage.size_bytes();
+}
+
+// One that has bytes: as hold() and note_read().
+void TraceRecorder::hold_to_read(StorageImpl& storage) {
+  const auto index = static_cast<uint32_t>(held_.size());
+  storage.retain_reader();
+  held_.push_back({&storage, 0, false, false, true});
+  count_external(storage, index);
+  needs_flush_ |= storage.is_exposed();
 }
 
 // The id of a tensor, as it looks now.
@@ -218,7 +231,7 @@ uint32_t TraceRecorder::add_read(const Tensor& tensor) {
 void TraceRecorder::note_read(Held& held) {
   if (held.is_written || held.is_read) return;
   held.is_read = true;
-  held.storage->add_pending_reader();
+  held.storage->add_reader();
   needs_flush_ |= held.storage->is_exposed();
 }
 
@@ -258,19 +271,19 @@ bool TraceRecorder::reads(const StorageImpl& storage) const {
 
 void TraceRecorder::list_storages(std::vector<StorageImpl*>& storages,
                                   std::vector<uint8_t>& visible) const {
-  storages.resize(held_.size());
-  visible.resize(held_.size());
-  for (size_t i = 0; i < held_.size(); ++i) {
-    const Held& held = held_[i];
-    storages[i] = held.storage;
-    visible[i] = !held.is_unallocated || held.storage->use_count() > 1;
+  storages.clear();
+  visible.clear();
+  storages.reserve(held_.size());
+  visible.reserve(held_.size());
+  for (const Held& held : held_) {
+    storages.push_back(held.storage);
+    visible.push_back(!held.is_unallocated || held.storage->use_count() > 1);
   }
 }
 
 void TraceRecorder::finish(size_t done, const std::exception_ptr& error) noexcept {
   for (const Held& held : held_) {
     StorageImpl& storage = *held.storage;
-    if (held.is_read) storage.remove_pending_reader();
     if (held.is_written) {
       if (MT_LIKELY(error == nullptr || held.last_write < done)) {
         storage.set_pending(nullptr);
@@ -279,7 +292,7 @@ void TraceRecorder::finish(size_t done, const std::exception_ptr& error) noexcep
         FailedWork::instance().add(storage, error);
       }
     }
-    Storage::adopt(&storage).reset();
+    if (held.is_read ? storage.drop_reader() : storage.drop()) StorageImpl::destroy(&storage);
   }
   held_.clear();
   external_.clear();

@@ -74,11 +74,13 @@ class TraceRecorder {
     uint32_t last_write;  // the index of an op
     bool is_unallocated;
     bool is_written;
-    bool is_read;  // counted in pending_readers
+    bool is_read;  // its reference is a reader's: pending_readers()
   };
 
   void materialize_trace();
   uint32_t hold(StorageImpl& storage);
+  void hold_to_read(StorageImpl& storage);
+  void count_external(StorageImpl& storage, uint32_t index);
   bool exceeds_memory_limit() const;
   uint32_t add_tensor(const Tensor& tensor);
   uint32_t add_read(const Tensor& tensor);

@@ -86,18 +86,42 @@ TEST(IntrusivePtr, DestroyMayTakeTheObjectBack) {
   EXPECT_EQ(Counted::alive, 0);
 }
 
+TEST(IntrusivePtr, ReadersAreCountedAmongTheOwners) {
+  Pointer owner = Pointer::adopt(new Counted);
+  Counted* const raw = owner.get();
+  raw->retain_unseen();
+  EXPECT_EQ(raw->use_count(), 2u);
+  raw->add_reader();
+  raw->retain_reader();
+  EXPECT_EQ(raw->use_count(), 3u);
+  EXPECT_EQ(raw->readers(), 2u);
+  EXPECT_FALSE(raw->drop_reader());
+  owner.reset();
+  EXPECT_EQ(raw->use_count(), 1u);
+  EXPECT_EQ(raw->readers(), 1u);
+  EXPECT_EQ(Counted::alive, 1);
+  EXPECT_TRUE(raw->drop_reader());
+  Counted::destroy(raw);
+  EXPECT_EQ(Counted::alive, 0);
+}
+
 TEST(IntrusivePtr, ThreadsShareOneObject) {
   {
     const Pointer shared = Pointer::adopt(new Counted);
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([copy = shared] {
-        for (int round = 0; round < 10000; ++round) Pointer again = copy;
+        for (int round = 0; round < 10000; ++round) {
+          const Pointer again = copy;
+          copy->retain_reader();
+          EXPECT_FALSE(copy->drop_reader());
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();
     threads.clear();
     EXPECT_EQ(shared->use_count(), 1u);
+    EXPECT_EQ(shared->readers(), 0u);
   }
   EXPECT_EQ(Counted::alive, 0);
 }

@@ -27,8 +27,8 @@ class TestOwner final : public OpQueue::Owner {
   std::function<void(OpQueue&)> then;  // on_done() calls it
 
  private:
-  void on_done(OpQueue& queue, std::string_view reason, const FlushFailure* failure) override {
-    done.push_back({std::string(reason), queue.size(), failure != nullptr,
+  void on_done(OpQueue& queue, FlushReason reason, const FlushFailure* failure) override {
+    done.push_back({std::string(reason.text), queue.size(), failure != nullptr,
                     failure == nullptr ? 0 : failure->op, failure != nullptr && failure->is_plan});
     if (then) then(queue);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "mindtorch/dispatch/record/pipeline.h"
@@ -124,6 +125,31 @@ TEST(ShapeChurn, AFewSmallOpsThatRepeatRunAtOnce) {
       EXPECT_TRUE(is_pending(exp(small)));
     }
     for (int i = 0; i < 40; ++i) EXPECT_TRUE(step(larger).waited) << i;
+  });
+}
+
+TEST(ShapeChurn, AFewSmallOpsGoOnRunningAtOnce) {
+  on_new_thread([] {
+    const Tensor small = full({8}, Scalar(2.0));
+    for (int i = 0; i < 16; ++i) step(small);
+    for (int i = 0; i < 2000; ++i) EXPECT_FALSE(step(small).waited) << i;
+    EXPECT_TRUE(step(full({4096}, Scalar(2.0))).waited);
+  });
+}
+
+// What begins like them is not them.
+TEST(ShapeChurn, MoreOpsThanAFewAreRecorded) {
+  on_new_thread([] {
+    const Tensor small = full({8}, Scalar(2.0));
+    for (int i = 0; i < 17; ++i) step(small);
+    Pipeline pipeline{PipelineConfig()};
+    pipeline.enter();
+    Tensor y = relu(add(mul(small, small), small));
+    EXPECT_FALSE(is_pending(y));
+    y = exp(y);
+    EXPECT_TRUE(is_pending(y));
+    pipeline.leave();
+    EXPECT_FLOAT_EQ(y.data<float>()[7], std::exp(6.0F));
   });
 }
 

@@ -23,8 +23,8 @@ class NoProgram final : public FusedProgram {
 class Engine final : public FusionEngine {
  public:
   using Answer = std::function<Preparation(const FusedProgram* before)>;
-  static Engine& make(Answer answer, bool compiles = false) {
-    return testing::never_freed(new Engine(std::move(answer), compiles));
+  static Engine& make(Answer answer, const FusionLimits& limits = {}) {
+    return testing::never_freed(new Engine(std::move(answer), limits));
   }
   using FusionEngine::can_fuse;
   bool can_fuse(Pointwise, DType) const override { return true; }
@@ -35,8 +35,8 @@ class Engine final : public FusionEngine {
   mutable std::atomic<int> asked{0};
 
  private:
-  Engine(Answer answer, bool compiles)
-      : FusionEngine({.compiles = compiles}), answer_(std::move(answer)) {}
+  Engine(Answer answer, const FusionLimits& limits)
+      : FusionEngine(limits), answer_(std::move(answer)) {}
   const Answer answer_;
 };
 
@@ -168,7 +168,7 @@ TEST(PreparedGroup, NobodyWaitsForAnEngineThatCompiles) {
         changed.wait(lock, [&] { return is_let_go; });
         return Preparation::ready(std::make_shared<NoProgram>());
       },
-      true);
+      {.compiles = true});
   const auto group = PreparedGroup::find(group_of(4), engine);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(group->program(), nullptr);
   {
@@ -182,6 +182,33 @@ TEST(PreparedGroup, NobodyWaitsForAnEngineThatCompiles) {
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
+// The first program runs meanwhile, also for calls by themselves.
+TEST(PreparedGroup, NobodyWaitsForABetterProgram) {
+  std::mutex mutex;
+  mutex.lock();
+  std::thread::id thread;
+  Engine& engine = Engine::make(
+      [&](const FusedProgram* before) {
+        const auto made = std::make_shared<NoProgram>();
+        if (before == nullptr) return Preparation::for_now(made);
+        const std::scoped_lock lock(mutex);
+        thread = std::this_thread::get_id();
+        return Preparation::ready(made);
+      },
+      {.compiles_later = true});
+  const auto group = PreparedGroup::find(group_of(4), engine);
+  const FusedProgram* const early = group->program();
+  ASSERT_NE(early, nullptr);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(group->program(), early);
+  EXPECT_EQ(group->program_now(), early);
+  mutex.unlock();
+  PreparedGroup::wait_for_engines();
+  EXPECT_NE(group->program(), early);
+  EXPECT_EQ(group->program_now(), group->program());
+  EXPECT_EQ(engine.asked, 2);
+  EXPECT_NE(thread, std::this_thread::get_id());
+}
+
 TEST(PreparedGroup, ACallByItselfWaitsForItsProgramAndGetsTheEnginesError) {
   Engine& engine = Engine::make(
       [](const FusedProgram*) {
@@ -189,7 +216,7 @@ TEST(PreparedGroup, ACallByItselfWaitsForItsProgramAndGetsTheEnginesError) {
         if (!std::exchange(has_failed, true)) throw std::bad_alloc();
         return Preparation::ready(std::make_shared<NoProgram>());
       },
-      true);
+      {.compiles = true});
   const auto group = PreparedGroup::find(group_of(4), engine);
   EXPECT_THROW(group->program_now(), std::bad_alloc);
   EXPECT_NE(group->program_now(), nullptr);
