@@ -88,10 +88,6 @@ constexpr int64_t kNoOrder = -1;
 // Numbers up to this one mean a default stream or nothing; those above are the device's handles.
 constexpr int64_t kLastNumber = 2;
 
-runtime::DeviceRuntime& runtime_of(Device device) {
-  return runtime::runtime_for(name(device.type), device.index);
-}
-
 runtime::Stream numbered_stream(Device device, std::optional<int64_t> number) {
   runtime::DeviceRuntime& runtime = runtime_of(device);
   const driver::DeviceRow& row = device_row(device.type);
