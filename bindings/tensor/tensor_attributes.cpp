@@ -171,9 +171,7 @@ PyObject* one_or_all(const Shape& list,
     int64_t dim = 0;
     MT_CHECK(to_int(given, dim), TypeError, name, "(): argument 'dim' ",
              nargs == 1 ? "(position 1) " : "", "must be int, not ", Py_TYPE(given)->tp_name);
-    MT_CHECK(tensor.dim() > 0, IndexError, "Dimension specified as ", dim,
-             " but tensor has no dimensions");
-    return PyLong_FromLongLong(list[static_cast<size_t>(wrap_dim(dim, tensor.dim()))]);
+    return PyLong_FromLongLong(list[static_cast<size_t>(existing_dim(dim, tensor.dim()))]);
   });
 }
 PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

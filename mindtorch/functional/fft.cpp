@@ -36,11 +36,7 @@ void check_real(const char* name, const char* kind, const Tensor& self) {
   MT_CHECK(!is_complex(self.dtype()), RuntimeError, name, " expects a ", kind,
            " input tensor, but got ", legacy_name(self.dtype()));
 }
-int64_t wrapped(int64_t dim, const Tensor& self) {
-  MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
-           " but tensor has no dimensions");
-  return wrap_dim(dim, self.dim());
-}
+int64_t wrapped(int64_t dim, const Tensor& self) { return existing_dim(dim, self.dim()); }
 
 // Cut, or filled up with zeros, to these sizes.
 Tensor resized(Tensor x, IntList dims, IntList sizes) {

@@ -66,6 +66,9 @@ Tensor with_probabilities(const Tensor& self,
   if (reduction == ops::Reduction::kNone) return neg(sum(losses, IntList{dim}, false));
   const Tensor total = neg(sum(losses));
   if (reduction == ops::Reduction::kSum) return total;
+  MT_CHECK(
+      reduction == ops::Reduction::kMean, RuntimeError,
+      "Invalid reduction type encountered in cross_entropy: ", static_cast<int64_t>(reduction));
   const int64_t rows = classes == 0 ? 0 : self.numel() / classes;
   return div(total, Scalar(static_cast<double>(rows)));
 }

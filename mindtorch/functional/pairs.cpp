@@ -21,21 +21,66 @@ Tensor pdist(const Tensor& self, double p) {
 }
 
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
+  const DType dtype = promote_types(x1.dtype(), x2.dtype());
+  MT_CHECK(is_floating_point(dtype), RuntimeError,
+           "expected common dtype to be floating point, yet common dtype is ", legacy_name(dtype));
   const Shape sizes = broadcast_shapes(x1.sizes(), x2.sizes());
   const auto normalized = [&](const Tensor& vectors) {
-    const Tensor all = expand(vectors, sizes);
+    const Tensor all = expand(_to_copy(vectors, dtype), sizes);
     return div(all, clamp_min(linalg_vector_norm(all, Scalar(2), IntList{dim}, true), Scalar(eps)));
   };
   return sum(mul(normalized(x1), normalized(x2)), IntList{dim});
+}
+
+// The name that torch has in errors for the type of C++.
+const char* cpp_name(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return "bool";
+    case DType::kUInt8:
+      return "unsigned char";
+    case DType::kInt8:
+      return "signed char";
+    case DType::kInt16:
+      return "short int";
+    case DType::kInt32:
+      return "int";
+    case DType::kInt64:
+      return "long int";
+    case DType::kFloat16:
+      return "c10::Half";
+    case DType::kBFloat16:
+      return "c10::BFloat16";
+    case DType::kFloat32:
+      return "float";
+    case DType::kFloat64:
+      return "double";
+    case DType::kComplex64:
+      return "c10::complex<float>";
+    case DType::kComplex128:
+      return "c10::complex<double>";
+    default:
+      return legacy_name(dtype).data();
+  }
 }
 
 Tensor bilinear(const Tensor& input1,
                 const Tensor& input2,
                 const Tensor& weight,
                 const Tensor& bias) {
+  const DType dtype = input1.dtype();
+  MT_CHECK(input2.dtype() == dtype && weight.dtype() == dtype &&
+               (!bias.defined() || bias.dtype() == dtype),
+           RuntimeError, "All tensors must have the same dtype, got input1: ", cpp_name(dtype),
+           ", input2: ", cpp_name(input2.dtype()), ", weight: ", cpp_name(weight.dtype()),
+           bias.defined() ? ", bias: " : "", bias.defined() ? cpp_name(bias.dtype()) : "");
   MT_CHECK(input1.dim() == input2.dim(), RuntimeError,
            "bilinear(): input dimensions do not match: got ", input1.dim(), " and ", input2.dim());
-  MT_CHECK(input1.dim() > 0, IndexError, "Dimension specified as -1 but tensor has no dimensions");
+  for (int64_t i = 0; i + 1 < input1.dim(); ++i) {
+    MT_CHECK(input1.size(i) == input2.size(i), RuntimeError,
+             "bilinear(): input batch dimensions do not match at dim ", i, ": got ", input1.size(i),
+             " and ", input2.size(i));
+  }
   const auto check = [&](int64_t i, const Tensor& input) {
     MT_CHECK(input.size(-1) == weight.size(i), RuntimeError, "bilinear(): input", i,
              " size does not match weight size: got ", input.size(-1), " but expected ",
@@ -44,12 +89,15 @@ Tensor bilinear(const Tensor& input1,
   check(1, input1);
   check(2, input2);
   const int64_t outputs = weight.size(0);
+  MT_CHECK(!bias.defined() || bias.size(0) == outputs, RuntimeError,
+           "bilinear(): bias size does not match weight size: got ", bias.size(0), " but expected ",
+           outputs);
   const Tensor first = reshape(input1, {-1, input1.size(-1)});
   const Tensor second = reshape(input2, {-1, input2.size(-1)});
   // (N, outputs, in2), then a row times a row
   Tensor products =
       mindtorch::matmul(first, reshape(transpose(weight, 0, 1), {weight.size(1), -1}));
-  products = view(products, {-1, outputs, weight.size(2)});
+  products = view(products, {first.size(0), outputs, weight.size(2)});
   Shape sizes = input1.sizes();
   sizes.back() = outputs;
   const Tensor result = view(sum(mul(products, unsqueeze(second, 1)), IntList{2}), sizes);

@@ -96,9 +96,7 @@ Tensor roll(const Tensor& self, IntList shifts, IntList dims) {
            "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
   Tensor result = self;
   for (size_t i = 0; i < dims.size(); ++i) {
-    MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dims[i],
-             " but tensor has no dimensions");
-    const int64_t dim = wrap_dim(dims[i], self.dim());
+    const int64_t dim = existing_dim(dims[i], self.dim());
     const int64_t size = self.size(dim);
     if (self.numel() == 0) continue;
     const int64_t start = ((-shifts[i] % size) + size) % size;

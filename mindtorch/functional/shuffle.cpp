@@ -60,6 +60,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t downscale_factor) {
   };
   check("height", -2, image.height);
   check("width", -1, image.width);
+  if (self.numel() == 0) return clone(self);  // torch leaves the shape, too
   const int64_t h = image.height / r;
   const int64_t w = image.width / r;
   const Tensor blocks = reshape(self, {image.count, image.channels, h, r, w, r});

@@ -20,20 +20,42 @@ Tensor reduced(const Tensor& losses, int64_t reduction) {
   }
 }
 
+[[noreturn]] void refuse_dtype(const char* kernel, DType dtype) {
+  MT_THROW(NotImplementedError, "\"", kernel, "\" not implemented for '", legacy_name(dtype), "'");
+}
+
+// Most losses take another number for none, as torch's do; these have no result for one.
+void check_reduction(const char* loss, int64_t reduction) {
+  MT_CHECK(reduction >= static_cast<int64_t>(ops::Reduction::kNone) &&
+               reduction <= static_cast<int64_t>(ops::Reduction::kSum),
+           RuntimeError, loss, ": reduction must be 0 (none), 1 (mean) or 2 (sum), but got ",
+           reduction);
+}
+
+// And these take it for a sum.
+int64_t or_sum(int64_t reduction) {
+  const auto known = static_cast<ops::Reduction>(reduction);
+  const bool is_known = known == ops::Reduction::kNone || known == ops::Reduction::kMean;
+  return is_known ? reduction : static_cast<int64_t>(ops::Reduction::kSum);
+}
+
 Tensor weighted(const Tensor& losses, const Tensor& weight) {
   return weight.defined() ? mul(losses, weight) : losses;
 }
 
 // 0 below 0.
-Tensor positive_part(const Tensor& values) { return clamp_min(values, Scalar(0)); }
+Tensor positive_part(const Tensor& values) {
+  MT_CHECK(!is_complex(values.dtype()), NotImplementedError,
+           "clamp is not supported for complex types");
+  return clamp_min(values, Scalar(0));
+}
 Tensor from(const Scalar& number, const Tensor& values) { return rsub(values, number); }
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  if (is_floating_point(result_type(self, target))) {
-    return reduced(_squared_difference(self, target), reduction);
-  }
-  const Tensor gap = sub(self, target);
-  return reduced(mul(gap, gap), reduction);
+  check_reduction("mse_loss", reduction);
+  const DType dtype = result_type(self, target);
+  if (!is_floating_point(dtype)) refuse_dtype("mse_cpu", dtype);
+  return reduced(_squared_difference(self, target), reduction);
 }
 
 Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -43,11 +65,14 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   MT_CHECK(beta >= 0, RuntimeError, "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return mindtorch::l1_loss(self, target, reduction);
+  check_reduction("smooth_l1_loss", reduction);
   return reduced(_smooth_l1(self, target, beta), reduction);
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   MT_CHECK(delta > 0, RuntimeError, "huber_loss does not support non-positive values for delta.");
+  const DType dtype = result_type(self, target);
+  if (!is_floating_point(dtype)) refuse_dtype("huber_cpu", dtype);
   const Tensor losses = _smooth_l1(self, target, delta);
   return reduced(delta == 1 ? losses : mul(losses, Scalar(delta)), reduction);
 }
@@ -69,6 +94,8 @@ Tensor poisson_nll_loss(const Tensor& input,
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
+  MT_CHECK(!is_complex(self.dtype()) && !is_complex(target.dtype()), RuntimeError,
+           "kl_div: Complex inputs not supported.");
   MT_CHECK(is_floating_point(self.dtype()) && is_floating_point(target.dtype()), RuntimeError,
            "kl_div: Integral inputs not supported.");
   return reduced(log_target ? mul(exp(target), sub(target, self))
@@ -81,7 +108,11 @@ Tensor hinge_embedding_loss(const Tensor& self,
                             double margin,
                             int64_t reduction) {
   const Tensor zero = zeros_like(self);
-  const Tensor lacking = positive_part(from(Scalar(margin), self));
+  const auto gap = [&] {
+    if (!is_integral(self.dtype(), true)) return from(Scalar(margin), self);
+    return sub(full({}, Scalar(margin), self.dtype(), self.device()), self);  // as torch has it
+  };
+  const Tensor lacking = positive_part(gap());
   return reduced(
       add(where(eq(target, Scalar(1)), zero, lacking), where(eq(target, Scalar(-1)), zero, self)),
       reduction);
@@ -143,7 +174,15 @@ Tensor triplet_margin_loss(const Tensor& anchor,
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return reduced(log1p(exp(mul(neg(target), self))), reduction);
+  check_reduction("soft_margin_loss", reduction);
+  const Tensor gaps = mul(neg(self), target);
+  // Torch writes the product to the place of -self.
+  MT_CHECK(gaps.sizes() == self.sizes(), RuntimeError, "output with shape ",
+           to_string(self.sizes()), " doesn't match the broadcast shape ", to_string(gaps.sizes()));
+  MT_CHECK(!is_integral(self.dtype(), true), RuntimeError, "result type ",
+           is_integral(gaps.dtype(), true) ? "Float" : legacy_name(gaps.dtype()),
+           " can't be cast to the desired output type ", legacy_name(self.dtype()));
+  return reduced(log1p(exp(_to_copy(gaps, self.dtype()))), reduction);
 }
 
 Tensor binary_cross_entropy(const Tensor& self,
@@ -177,6 +216,20 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self,
   return reduced(weighted(losses, weight), reduction);
 }
 
+// Scores of classes, perhaps of a batch, and what is said of their dtypes.
+void check_scores(const Tensor& self) {
+  const int64_t dims = self.dim();
+  const bool fits = dims == 0 || (dims <= 2 && self.size(-1) != 0);
+  MT_CHECK(fits, RuntimeError,
+           "Expected non-empty vector or matrix with optional 0-dim batch size, ",
+           "but got: ", to_string(self.sizes()));
+}
+void check_score_dtypes(const char* kernel, const Tensor& self, const Tensor& target) {
+  if (!is_floating_point(self.dtype())) refuse_dtype(kernel, self.dtype());
+  MT_CHECK(target.dtype() == DType::kInt64, RuntimeError, "expected scalar type Long but found ",
+           legacy_name(target.dtype()));
+}
+
 Tensor multi_margin_loss(const Tensor& self,
                          const Tensor& target,
                          const Scalar& p,
@@ -186,7 +239,20 @@ Tensor multi_margin_loss(const Tensor& self,
   const double power = p.to_double();
   MT_CHECK(power == 1 || power == 2, ValueError, "only p == 1 and p == 2 supported");
   MT_CHECK(!weight.defined() || weight.dim() == 1, ValueError, "weight must be one-dimensional");
-  const Tensor rows = self.dim() > 1 ? self : unsqueeze(self, 0);
+  check_scores(self);
+  const Tensor rows = self.dim() > 1 ? self : view(contiguous(self), {1, -1});
+  MT_CHECK(target.dim() <= 1 && target.numel() == rows.size(0), RuntimeError,
+           "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+           "samples (batch size). Expected target size [",
+           rows.size(0), "], but got ", to_string(target.sizes()), ". Input has shape ",
+           to_string(self.sizes()), ".");
+  MT_CHECK(!weight.defined() || weight.numel() == rows.size(1), RuntimeError,
+           "inconsistent weight size, expected ", rows.size(1), " but got ",
+           to_string(weight.sizes()));
+  check_score_dtypes("multi_margin_loss_cpu_kernel", self, target);
+  MT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), RuntimeError,
+           "expected scalar type ", legacy_name(self.dtype()), " but found ",
+           legacy_name(weight.dtype()));
   const Tensor classes = view(target, {-1, 1});
   Tensor losses = positive_part(add(from(margin, gather(rows, 1, classes)), rows));
   if (power == 2) losses = mul(losses, losses);
@@ -195,14 +261,21 @@ Tensor multi_margin_loss(const Tensor& self,
   }
   losses = div(sum(scatter(losses, 1, classes, Scalar(0)), IntList{1}),
                Scalar(static_cast<double>(rows.size(1))));
-  return reduced(self.dim() > 1 ? losses : select(losses, 0, 0), reduction);
+  return reduced(self.dim() > 1 ? losses : select(losses, 0, 0), or_sum(reduction));
 }
 
 // The targets of a row end at the first that is below 0.
 Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  MT_CHECK(self.sizes() == target.sizes(), RuntimeError,
-           "inconsistent target size: ", to_string(target.sizes()),
+  check_scores(self);
+  const bool has_batch = self.dim() == 2;
+  const bool fits = has_batch ? self.sizes() == target.sizes()
+                              : target.dim() <= 1 && target.numel() == self.numel();
+  MT_CHECK(fits, RuntimeError, "inconsistent target size: ", to_string(target.sizes()),
            " for input of size: ", to_string(self.sizes()));
+  check_score_dtypes("multilabel_margin_loss_forward_out_frame", self, target);
+  if (self.dim() == 0 || target.dim() == 0) {
+    return mindtorch::multilabel_margin_loss(view(self, {1}), view(target, {1}), reduction);
+  }
   const Tensor counts = cumprod(_to_copy(ge(target, Scalar(0)), self.dtype()), -1);
   const Tensor places = clamp_min(target, Scalar(0));
   const Tensor is_target = gt(scatter_add(zeros_like(self), -1, places, counts), Scalar(0));
@@ -210,7 +283,7 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t 
   Tensor gaps = positive_part(add(from(Scalar(1), at_targets), unsqueeze(self, -2)));
   gaps = masked_fill(mul(gaps, unsqueeze(counts, -1)), unsqueeze(is_target, -2), Scalar(0));
   const auto classes = static_cast<double>(self.size(-1));
-  return reduced(div(sum(gaps, IntList{-1, -2}), Scalar(classes)), reduction);
+  return reduced(div(sum(gaps, IntList{-1, -2}), Scalar(classes)), or_sum(reduction));
 }
 
 }  // namespace

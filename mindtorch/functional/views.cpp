@@ -209,9 +209,7 @@ std::vector<Tensor> tensor_split_tensor(const Tensor& self, const Tensor& where,
 }
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
-  MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
-           " but tensor has no dimensions");
-  const int64_t d = wrap_dim(dim, self.dim());
+  const int64_t d = existing_dim(dim, self.dim());
   const int64_t size = self.sizes()[static_cast<size_t>(d)];
   std::vector<Tensor> slices = room_for(size);
   for (int64_t i = 0; i < size; ++i) {

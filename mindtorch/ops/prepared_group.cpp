@@ -86,24 +86,21 @@ class GroupStructure {
   std::string bytes_;
 };
 
-// Held together by all who ask an engine, and alone while the process forks: else a child would be
-// given the mutex of a group that nobody there will release.
-std::shared_mutex*& asking() {
+// Held together by all who change a group, and alone while the process forks: else a child would be
+// given the mutex of a group that nobody there will release. Engines that do not compile are asked
+// under it, too.
+std::shared_mutex*& changing() {
   static auto* mutex = new std::shared_mutex;
   return mutex;
 }
+
+void watch_forks();
 
 class GroupCache {
  public:
   static GroupCache& instance() {
     static auto* const cache = new GroupCache;  // a detached thread may use it after main()
-    static const int registered = pthread_atfork(
-        [] {
-          asking()->lock();
-          instance().mutex_.lock();
-        },
-        &release_in_parent, &release_in_child);
-    (void)registered;
+    watch_forks();
     return *cache;
   }
   std::shared_ptr<PreparedGroup> find(const FusedGroup& group, const FusionEngine& engine) {
@@ -123,16 +120,11 @@ class GroupCache {
     const std::scoped_lock lock(mutex_);
     return entries_.size();
   }
+  // While the process forks.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
 
  private:
-  static void release_in_parent() {
-    instance().mutex_.unlock();
-    asking()->unlock();
-  }
-  static void release_in_child() {
-    instance().mutex_.unlock();
-    asking() = new std::shared_mutex;  // the old one counts threads of the parent that wait for it
-  }
   struct Entry {
     uint64_t last_use = 0;
     std::shared_ptr<PreparedGroup> group;
@@ -157,16 +149,13 @@ class GroupCache {
 
 }  // namespace
 
-// Asks engines that compile.
+// Asks engines that compile. No lock is held meanwhile: a process forks without waiting for them,
+// and an engine may start processes itself.
 class CompilerThread {
  public:
   static CompilerThread& instance() {
-    static CompilerThread* compiler = new CompilerThread;  // its thread may outlive main()
-    // A child has no such thread. What was being asked there runs op by op.
-    static const int registered =
-        pthread_atfork(nullptr, nullptr, [] { compiler = new CompilerThread; });
-    (void)registered;
-    return *compiler;
+    watch_forks();
+    return *current();
   }
   void add(std::shared_ptr<PreparedGroup> group) {
     const std::scoped_lock lock(mutex_);
@@ -179,8 +168,25 @@ class CompilerThread {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return groups_.empty(); });
   }
+  // From here to end() no other thread asks for the group: who would waits here.
+  void begin(const PreparedGroup* group) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return std::ranges::find(asked_, group) == asked_.end(); });
+    asked_.push_back(group);
+  }
+  void end(const PreparedGroup* group) {
+    const std::scoped_lock lock(mutex_);
+    std::erase(asked_, group);
+    changed_.notify_all();
+  }
 
  private:
+  friend class ForkHandlers;
+
+  static CompilerThread*& current() {
+    static auto* compiler = new CompilerThread;  // its thread may outlive main()
+    return compiler;
+  }
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -197,7 +203,78 @@ class CompilerThread {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<PreparedGroup>> groups_;  // the first one is being asked for
+  std::vector<const PreparedGroup*> asked_;            // by this thread or another
   bool is_started_ = false;
+};
+
+class ForkHandlers {
+ public:
+  static void before() {
+    changing()->lock();
+    CompilerThread::current()->mutex_.lock();
+    GroupCache::instance().lock();
+  }
+  static void in_parent() {
+    release();
+    changing()->unlock();
+  }
+  // A child has no thread that compiles: what was being asked is asked again there.
+  static void in_child() {
+    release();
+    for (const auto& group : CompilerThread::current()->groups_) {
+      auto expected = PreparedGroup::State::kAsking;
+      group->state_.compare_exchange_strong(expected, PreparedGroup::State::kOpen);
+    }
+    CompilerThread::current() = new CompilerThread;
+    changing() = new std::shared_mutex;  // the old one counts threads of the parent
+  }
+
+ private:
+  static void release() {
+    GroupCache::instance().unlock();
+    CompilerThread::current()->mutex_.unlock();
+  }
+};
+
+namespace {
+
+void watch_forks() {
+  static const int registered =
+      pthread_atfork(&ForkHandlers::before, &ForkHandlers::in_parent, &ForkHandlers::in_child);
+  (void)registered;
+}
+
+}  // namespace
+
+// Who asks the engine for a group: one thread at a time.
+class PreparedGroup::Turn {
+ public:
+  explicit Turn(PreparedGroup& group) : group_(group) {
+    if (group.compiles_next()) {
+      compiler_ = &CompilerThread::instance();
+      compiler_->begin(&group);
+    } else {
+      none_forks_ = std::shared_lock(*changing());
+      lock_ = std::unique_lock(group.mutex_);
+    }
+  }
+  ~Turn() {
+    if (compiler_ != nullptr) compiler_->end(&group_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  void take(Preparation answer) {
+    if (none_forks_) return group_.take(std::move(answer));
+    const std::shared_lock none_forks(*changing());
+    group_.take(std::move(answer));
+  }
+
+ private:
+  PreparedGroup& group_;
+  CompilerThread* compiler_ = nullptr;
+  std::shared_lock<std::shared_mutex> none_forks_;
+  std::unique_lock<std::mutex> lock_;
 };
 
 std::shared_ptr<PreparedGroup> PreparedGroup::find(const FusedGroup& group,
@@ -224,11 +301,11 @@ const FusedProgram* PreparedGroup::ask() {
 }
 
 void PreparedGroup::ask_engine() noexcept {
-  const std::shared_lock none_forks(*asking());
-  const std::scoped_lock lock(mutex_);
-  if (is_final()) return;
+  const bool compiles = compiles_next();
+  Turn turn(*this);
+  if (is_final() || compiles != compiles_next()) return;  // another thread was quicker
   try {
-    take(engine_.prepare(group_, program_.load(std::memory_order_relaxed)));
+    turn.take(engine_.prepare(group_, program_.load(std::memory_order_relaxed)));
   } catch (...) {
     state_.store(++failures_ == kMaxFailures ? State::kFinal : State::kOpen,
                  std::memory_order_release);
@@ -247,10 +324,11 @@ const FusedProgram* PreparedGroup::program_now() {
   if (MT_LIKELY(is_final())) return program_.load(std::memory_order_relaxed);
   if (program_.load(std::memory_order_acquire) != nullptr && compiles_next()) return ask();
   const runtime::HostWait wait;
-  const std::shared_lock none_forks(*asking());
-  const std::scoped_lock lock(mutex_);
+  Turn turn(*this);
   const FusedProgram* const before = program_.load(std::memory_order_relaxed);
-  if (!is_final() && (before == nullptr || !compiles_next())) take(engine_.prepare(group_, before));
+  if (!is_final() && (before == nullptr || !compiles_next())) {
+    turn.take(engine_.prepare(group_, before));
+  }
   return program_.load(std::memory_order_relaxed);
 }
 

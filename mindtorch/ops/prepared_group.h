@@ -15,8 +15,9 @@ namespace mindtorch::ops {
 // share what its device's engine makes of it. The engine is asked each time the group is about to
 // run, until its answer is final; without a program the ops run one by one. An engine that compiles
 // is asked on a thread of its own, which holds no lock and knows no interpreter: whoever wanted to
-// run the group runs its ops meanwhile, or the program before. Results do not tell: a fused group
-// computes what its ops do.
+// run the group runs its ops meanwhile, or the program before, and a process that forks does not
+// wait; in the child it is asked again. Results do not tell: a fused group computes what its ops
+// do.
 class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> {
  public:
   // The one of the cache, which keeps those that were looked up last.
@@ -41,7 +42,9 @@ class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> 
   bool is_final() const { return state_.load(std::memory_order_acquire) == State::kFinal; }
 
  private:
+  class Turn;
   friend class CompilerThread;
+  friend class ForkHandlers;
   enum class State : uint8_t { kOpen, kAsking, kFinal };
 
   bool compiles_next() const {
@@ -56,7 +59,7 @@ class MT_API PreparedGroup : public std::enable_shared_from_this<PreparedGroup> 
   const FusionEngine& engine_;
   std::atomic<State> state_{State::kOpen};
   std::atomic<const FusedProgram*> program_{nullptr};
-  std::mutex mutex_;                                           // held while the engine is asked
+  std::mutex mutex_;  // held while an engine that does not compile is asked
   std::vector<std::shared_ptr<const FusedProgram>> programs_;  // a run may still be in an early one
   int failures_ = 0;
 };

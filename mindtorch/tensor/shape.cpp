@@ -208,6 +208,12 @@ int64_t wrap_dim(int64_t dim, int64_t ndim) {
   return dim < 0 ? dim + range : dim;
 }
 
+int64_t existing_dim(int64_t dim, int64_t ndim) {
+  if (MT_LIKELY(dim >= -ndim && dim < ndim)) return dim < 0 ? dim + ndim : dim;
+  MT_CHECK(ndim > 0, IndexError, "Dimension specified as ", dim, " but tensor has no dimensions");
+  return wrap_dim(dim, ndim);
+}
+
 uint64_t dim_mask(std::optional<IntList> dims, int64_t ndim) {
   MT_CHECK(ndim <= 64, RuntimeError, "only tensors with up to 64 dims are supported");
   const uint64_t all = ndim == 64 ? ~uint64_t{0} : (uint64_t{1} << ndim) - 1;

@@ -59,6 +59,8 @@ MT_API int64_t extent(IntList sizes, IntList strides);
 
 // Turns a negative dimension into its positive equal; a 0-dim tensor accepts 0 and -1.
 MT_API int64_t wrap_dim(int64_t dim, int64_t ndim);
+// The same of a dimension that there must be: a 0-dim tensor has none.
+MT_API int64_t existing_dim(int64_t dim, int64_t ndim);
 // The dims as a bit set; throws on repeats. An absent or empty list means all dims.
 MT_API uint64_t dim_mask(std::optional<IntList> dims, int64_t ndim);
 MT_API Shape broadcast_shapes(IntList a, IntList b);

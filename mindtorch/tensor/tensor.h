@@ -149,9 +149,12 @@ class MT_API Tensor {
   int64_t dim() const { return static_cast<int64_t>(impl_->sizes.size()); }
   const Shape& sizes() const { return impl_->sizes; }
   const Shape& strides() const { return impl_->strides; }
-  int64_t size(int64_t d) const { return impl_->sizes[static_cast<size_t>(wrap_dim(d, dim()))]; }
+  // Of a dimension that there is; it may be counted from the end.
+  int64_t size(int64_t d) const {
+    return impl_->sizes[static_cast<size_t>(existing_dim(d, dim()))];
+  }
   int64_t stride(int64_t d) const {
-    return impl_->strides[static_cast<size_t>(wrap_dim(d, dim()))];
+    return impl_->strides[static_cast<size_t>(existing_dim(d, dim()))];
   }
   int64_t numel() const { return impl_->numel; }
   DType dtype() const { return impl_->dtype; }

@@ -70,8 +70,39 @@ def test_one_precision_under_three_names(torch):
         matmul.allow_tf32 = True
         assert torch.get_float32_matmul_precision() == "high" and matmul.fp32_precision == "tf32"
         torch.set_float32_matmul_precision("highest")
-        assert not matmul.allow_tf32 and matmul.fp32_precision == "none"
+        assert not matmul.allow_tf32 and matmul.fp32_precision == "ieee"
         with pytest.raises(AttributeError, match="Unknown attribute foo"):
             matmul.foo = 1
-        with pytest.raises(RuntimeError, match="expected one of"):
+        with pytest.raises(RuntimeError, match="^Unknown precision: fast$"):
             matmul.fp32_precision = "fast"
+
+
+def given_back(torch):
+    """What settings of products are after they were set to this and that, or the error."""
+    matmul, found = torch.backends.cuda.matmul, {}
+    reduction = "allow_bf16_reduced_precision_reduction"
+    trials = {
+        "fp32_precision": ("tf32", "ieee", "none", "bf16", "bad", 1, None, True),
+        "allow_tf32": (True, 1, "high", None, False),
+        "allow_fp16_accumulation": (True, 0, [True], False),
+        reduction: (False, True, 1, None, (True,), (True, False), (), [True] * 3, (1,), (True, 1)),
+    }
+    for name, values in trials.items():
+        for value in values:
+            try:
+                setattr(matmul, name, value)
+                found[f"{name} = {value!r}"] = str(getattr(matmul, name))
+            except Exception as error:
+                found[f"{name} = {value!r}"] = f"{type(error).__name__}: {error}"
+    setattr(matmul, reduction, (False, False))
+    found["parts"] = [getattr(matmul, reduction), getattr(matmul, f"{reduction}_split_k")]
+    setattr(matmul, reduction, True)
+    return found
+
+
+def test_settings_of_products_like_torch(torch, torch_gives):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert given_back(torch) == torch_gives(given_back)

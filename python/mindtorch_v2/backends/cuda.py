@@ -23,23 +23,44 @@ __all__ = [
 ]
 
 
+def _as_bool(name, value, which=None):
+    if not isinstance(value, bool):
+        expected = "a bool or a tuple/list of bools" if which is None else f"a bool for {which}"
+        raise TypeError(f"{name} expects {expected}, but got {type(value)!r}")
+    return value
+
+
+def _reduction_pair(name, value):
+    """(whether sums may be less exact, whether products may be split along the sum)."""
+    if not isinstance(value, (list, tuple)):
+        return _as_bool(name, value), True
+    if not 1 <= len(value) <= 2:
+        count = "at most two boolean arguments" if value else "at least one boolean argument"
+        raise TypeError(f"{name} expects {count}")
+    parts = ("allow_reduced_precision", "allow_splitk")
+    reduced, split = (
+        _as_bool(name, each, which) for each, which in zip((*value, True)[:2], parts, strict=True)
+    )
+    if reduced and not split:
+        raise RuntimeError(
+            "allow_splitk=False is not supported when reduced precision reductions are enabled"
+        )
+    return reduced, split
+
+
 class _Matmul:
     """Settings of products of matrices. `allow_tf32` and `fp32_precision` are
     torch.set_float32_matmul_precision under other names."""
 
-    # Kept, with the values that ask for nothing that is not so already.
-    _KEPT = {
-        "allow_fp16_reduced_precision_reduction": (True, False),
-        "allow_bf16_reduced_precision_reduction": (True, False),
-        "allow_fp16_accumulation": (False,),
-    }
-    _PRECISIONS = {
-        "allow_tf32": {True: "high", False: "highest"},
-        "fp32_precision": {"tf32": "high", "ieee": "highest", "none": "highest"},
-    }
+    _REDUCTIONS = (
+        "allow_fp16_reduced_precision_reduction",
+        "allow_bf16_reduced_precision_reduction",
+    )
 
     def __init__(self):
-        self.__dict__.update({name: values[0] for name, values in self._KEPT.items()})
+        kept = {name: True for name in self._REDUCTIONS}
+        kept |= {f"{name}_split_k": True for name in self._REDUCTIONS}
+        self.__dict__.update(kept, allow_fp16_accumulation=False, _exact="none")
 
     @property
     def allow_tf32(self):
@@ -47,21 +68,46 @@ class _Matmul:
 
     @property
     def fp32_precision(self):
-        return "tf32" if self.allow_tf32 else "none"
+        return "tf32" if self.allow_tf32 else self._exact
+
+    def __getattr__(self, name):
+        raise AttributeError(f"Unknown attribute {name}")
 
     def __setattr__(self, name, value):
         setting = f"torch.backends.cuda.matmul.{name} = {value!r}"
-        if name in self._PRECISIONS:
-            precision = self._PRECISIONS[name].get(value)
-            if precision is None:
-                raise RuntimeError(f"{setting}: expected one of {[*self._PRECISIONS[name]]}")
-            _math_settings.set_reduces_float32(setting, precision)
-        elif name in self._KEPT:
-            if value not in self._KEPT[name]:
-                _math_settings.warn_once(setting, "no device here knows it", 2)
-            self.__dict__[name] = value
+        if name in self._REDUCTIONS:
+            pair = _reduction_pair(name, value)
+            self.__dict__.update({name: pair[0], f"{name}_split_k": pair[1]})
+        elif name == "fp32_precision":
+            _math_settings.set_reduces_float32(setting, self._as_precision(value))
+        elif name in ("allow_tf32", "allow_fp16_accumulation"):
+            if not isinstance(value, bool):
+                function = f"set_{name}_cublas"
+                raise RuntimeError(f"{function} expects a bool, but got {type(value).__name__}")
+            if name == "allow_tf32":
+                precision = self._as_precision("tf32" if value else "ieee")
+                _math_settings.set_reduces_float32(setting, precision)
+            else:
+                if value:
+                    _math_settings.warn_once(setting, "no device here knows it", 2)
+                self.__dict__[name] = value
         else:
             raise AttributeError(f"Unknown attribute {name}")
+
+    def _as_precision(self, value):
+        """What set_float32_matmul_precision calls it."""
+        if not isinstance(value, str):
+            raise TypeError(
+                "_set_fp32_precision_setter(): incompatible function arguments. The following "
+                "argument types are supported:\n    1. (arg0: str, arg1: str, arg2: str) -> str\n\n"
+                f"Invoked with: 'cuda', 'matmul', {value!r}"
+            )
+        if value == "bf16":
+            raise RuntimeError("backend 'cuda' does not support precision 'bf16'")
+        if value not in ("tf32", "ieee", "none"):
+            raise RuntimeError(f"Unknown precision: {value}")
+        self.__dict__["_exact"] = "ieee" if value == "tf32" else value
+        return "high" if value == "tf32" else "highest"
 
 
 matmul = _Matmul()

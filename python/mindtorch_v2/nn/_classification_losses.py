@@ -174,12 +174,16 @@ def multilabel_soft_margin_loss(
     >>> F.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
     """
-    kind = _reduction.chosen(reduction, size_average, reduce)
+    reduction = _reduction.name(reduction, size_average, reduce)
     logsigmoid = torch.nn.functional.logsigmoid
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(loss.sum(-1) / input.size(-1), kind)
+    classes = input.dim() - 1
+    loss = loss.sum(classes) / input.size(classes)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    return reduced(loss, ("none", "mean", "sum").index(reduction))
 
 
 def multi_margin_loss(

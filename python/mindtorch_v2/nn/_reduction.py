@@ -30,10 +30,15 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     return reduction
 
 
+def name(reduction, size_average, reduce):
+    """What all three arguments of a loss mean together."""
+    if size_average is not None or reduce is not None:
+        return legacy_get_string(size_average, reduce)
+    return reduction
+
+
 def chosen(reduction, size_average, reduce):
-    """The number of the reduction that all three arguments of a loss mean together; it must be
-    one.
-    """
+    """The number of it, which must be a reduction."""
     if size_average is not None or reduce is not None:
         reduction = legacy_get_string(size_average, reduce)
     return get_enum(reduction)

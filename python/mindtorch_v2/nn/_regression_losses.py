@@ -1,5 +1,6 @@
 """Losses of torch.nn.functional that compare with values, vectors or rankings."""
 
+import functools
 import math
 import warnings
 
@@ -22,11 +23,22 @@ def _warn_of_broadcast(input, target):
         )
 
 
-def _weighted(op, input, target, weight, kind, *options):
-    if weight is None:
-        return op(input, target, kind, *options)
-    loss = op(input, target, 0, *options) * weight
-    return loss.sum() / weight.sum() if kind == 1 else reduced(loss, kind)
+def _weighted(losses, input, weight, reduction):
+    """The losses times their weights; `reduction` is looked at last."""
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    loss = losses() * weight
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(
+            f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+        )
+    return reduced(loss, ("none", "mean", "sum").index(reduction))
+
+
+def _by_weights(losses, input, weight, reduction):
+    """The same, with a mean by the weights."""
+    loss = _weighted(losses, input, weight, "sum" if reduction == "mean" else reduction)
+    return loss / weight.sum() if reduction == "mean" else loss
 
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -35,9 +47,11 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     >>> F.mse_loss(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(2.)
     """
-    kind = _reduction.chosen(reduction, size_average, reduce)
     _warn_of_broadcast(input, target)
-    return _weighted(_ops["mse_loss"], input, target, weight, kind)
+    reduction = _reduction.name(reduction, size_average, reduce)
+    if weight is not None:
+        return _by_weights(lambda: (input - target) ** 2, input, weight, reduction)
+    return _ops["mse_loss"](input, target, _reduction.get_enum(reduction))
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -46,9 +60,11 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     >>> F.l1_loss(torch.tensor([1.0, 3.0]), torch.tensor([1.0, 1.0]))
     tensor(1.)
     """
-    kind = _reduction.chosen(reduction, size_average, reduce)
     _warn_of_broadcast(input, target)
-    return _weighted(_ops["l1_loss"], input, target, weight, kind)
+    reduction = _reduction.name(reduction, size_average, reduce)
+    if weight is not None:
+        return _by_weights(lambda: (input - target).abs(), input, weight, reduction)
+    return _ops["l1_loss"](input, target, _reduction.get_enum(reduction))
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
@@ -68,9 +84,11 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    kind = _reduction.get_enum(reduction)
     _warn_of_broadcast(input, target)
-    return _weighted(_ops["huber_loss"], input, target, weight, kind, delta)
+    if weight is not None:
+        losses = functools.partial(_ops["huber_loss"], input, target, 0, delta)
+        return _weighted(losses, input, weight, reduction)
+    return _ops["huber_loss"](input, target, _reduction.get_enum(reduction), delta)
 
 
 def poisson_nll_loss(

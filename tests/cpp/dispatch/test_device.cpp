@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -112,60 +111,6 @@ void run_kernel(Launch& launch, Args args, std::span<Tensor> outputs) {
     } else {
       op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
     }
-  });
-}
-
-// --- attention -----------------------------------------------------------------------------------
-
-// Notes of its own beside each row's logsumexp: the row's number, which the backward kernel checks.
-constexpr int64_t kNotes = 2;
-constexpr size_t kStats = 5;  // in the arguments of the backward op
-
-ops::TensorSpec notes_of(Args args) {
-  Shape sizes = args[0].tensor().sizes();
-  sizes.back() = kNotes;
-  return {std::move(sizes), DType::kFloat32, args[0].tensor().device(), std::nullopt};
-}
-
-Tensor logsumexp_of(const Tensor& notes) {
-  Shape sizes = notes.sizes();
-  sizes.pop_back();
-  return Tensor::make(sizes, DType::kFloat32);
-}
-
-void run_attention(Launch& launch, Args args, std::span<Tensor> outputs) {
-  ++TestDevice::instance().kernels;
-  auto given = std::make_shared<HostArgs>(args);
-  queue(launch, [&op = *launch.op, given, out = on_host(outputs[0]), notes = on_host(outputs[1])] {
-    const Tensor logsumexp = logsumexp_of(notes);
-    std::vector<Tensor> targets = {out, logsumexp, Tensor()};
-    Launch host{DeviceType::kCpu};
-    op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
-    for (int64_t row = 0; row < logsumexp.numel(); ++row) {
-      notes.data<float>()[row * kNotes] = logsumexp.data<float>()[row];
-      notes.data<float>()[row * kNotes + 1] = static_cast<float>(row);
-    }
-  });
-}
-
-void run_attention_backward(Launch& launch, Args args, std::span<Tensor> outputs) {
-  ++TestDevice::instance().kernels;
-  auto given = std::make_shared<HostArgs>(args);
-  std::vector<Tensor> targets;
-  for (const Tensor& output : outputs) targets.push_back(on_host(output));
-  queue(launch, [&op = *launch.op, given, targets]() mutable {
-    const Tensor& notes = given->args()[kStats].tensor();
-    const Tensor logsumexp = logsumexp_of(notes);
-    for (int64_t row = 0; row < logsumexp.numel(); ++row) {
-      if (notes.data<float>()[row * kNotes + 1] != static_cast<float>(row)) {
-        ++TestDevice::instance().foreign_notes;
-      }
-      logsumexp.data<float>()[row] = notes.data<float>()[row * kNotes];
-    }
-    std::vector<Value> values(given->args().begin(), given->args().end());
-    values[kStats] = Value(logsumexp);
-    Launch host{DeviceType::kCpu};
-    op.kernel(DeviceType::kCpu).impl(host, values, targets);
   });
 }
 
@@ -324,26 +269,17 @@ TestDevice::TestDevice() {
   runtime::find_accelerator("npu");  // the library's own drivers come first
   runtime::register_driver(std::move(driver));
   registry().device_dtypes(kType, kDTypes);
-  const std::map<std::string, ops::ImplFn> own = {
-      {"_scaled_dot_product_flash_attention", &run_attention},
-      {"_scaled_dot_product_flash_attention_backward", &run_attention_backward}};
   for (const ops::Op& op : ops::registry().ops()) {
     const bool is_pointwise =
         op.kind == ops::OpKind::kPointwise && op.form == ops::OpForm::kPrimary;
     const ops::Kernel& cpu = op.kernel(DeviceType::kCpu);
     if (!cpu && !is_pointwise) continue;
-    const std::string name = op.schema.full_name();
-    const auto special = own.find(name);
-    ops::ImplFn impl = special != own.end() ? special->second : &run_kernel;
-    if (cpu.dynamic != nullptr) impl = nullptr;
+    const bool is_dynamic = cpu.dynamic != nullptr;
     ops::KernelStatement kernel =
-        registry().raw_kernel(kType, name, impl, cpu.dynamic == nullptr ? nullptr : &run_dynamic);
+        registry().raw_kernel(kType, op.schema.full_name(), is_dynamic ? nullptr : &run_kernel,
+                              is_dynamic ? &run_dynamic : nullptr);
     kernel.takes(cpu.takes, cpu.takes_beside);
-    if (impl == &run_attention) {
-      kernel.keeps([](Args args, ops::SpecList& specs) { specs.push_back(notes_of(args)); });
-    } else if (cpu.auxiliary != nullptr) {
-      kernel.keeps(cpu.auxiliary);
-    }
+    if (cpu.auxiliary != nullptr) kernel.keeps(cpu.auxiliary);
   }
   registry().pointwise_engine(kType, &run_pointwise, &check_pointwise);
   registry().fusion_engine(kType, new Engine);

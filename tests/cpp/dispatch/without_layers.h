@@ -3,6 +3,7 @@
 #include <array>
 
 #include "mindtorch/dispatch/dispatcher.h"
+#include "mindtorch/ops/registry.h"
 
 namespace mindtorch::test {
 
@@ -11,6 +12,7 @@ namespace mindtorch::test {
 class WithoutLayers {
  public:
   WithoutLayers() : of_thread_(dispatch::thread_layers()) {
+    ops::registry();  // the first one to ask installs them
     for (size_t i = 0; i < kLayers.size(); ++i) {
       layers_[i] = dispatch::install_layer(kLayers[i], nullptr);
     }

@@ -3,6 +3,8 @@
 #include "mindtorch/ops/prepared_group.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <functional>
@@ -207,6 +209,61 @@ TEST(PreparedGroup, NobodyWaitsForABetterProgram) {
   EXPECT_EQ(group->program_now(), group->program());
   EXPECT_EQ(engine.asked, 2);
   EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+// The child asks again what the parent is still asking.
+TEST(PreparedGroup, AForkDoesNotWaitForAnEngineThatCompiles) {
+  static std::atomic<int> inside{0};
+  static std::atomic<bool> is_let_go{false};
+  static const pid_t parent = getpid();
+  Engine& engine = Engine::make(
+      [](const FusedProgram*) {
+        if (getpid() == parent) {
+          ++inside;
+          inside.notify_all();
+          is_let_go.wait(false);
+        }
+        return Preparation::ready(std::make_shared<NoProgram>());
+      },
+      {.compiles = true});
+  const auto let_go = [] {
+    is_let_go = true;
+    is_let_go.notify_all();
+  };
+  const auto group = PreparedGroup::find(group_of(4), engine);
+  EXPECT_EQ(group->program(), nullptr);
+  const auto single = PreparedGroup::find(group_of(5), engine);
+  std::thread caller([&] { single->program_now(); });
+  for (int seen = inside; seen < 2; seen = inside) inside.wait(seen);
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  std::thread watchdog([&] {  // a fork that waits fails, and does not hang
+    std::unique_lock lock(mutex);
+    if (!ended.wait_for(lock, std::chrono::seconds(20), [&] { return has_ended; })) let_go();
+  });
+  const pid_t child = fork();
+  if (child == 0) {
+    group->program();
+    PreparedGroup::wait_for_engines();
+    _exit(group->program() != nullptr && single->program_now() != nullptr ? 0 : 1);
+  }
+  EXPECT_FALSE(is_let_go);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_FALSE(is_let_go);
+  {
+    const std::scoped_lock lock(mutex);
+    has_ended = true;
+  }
+  ended.notify_all();
+  let_go();
+  watchdog.join();
+  caller.join();
+  PreparedGroup::wait_for_engines();
+  EXPECT_NE(group->program(), nullptr);
+  EXPECT_NE(single->program(), nullptr);
 }
 
 TEST(PreparedGroup, ACallByItselfWaitsForItsProgramAndGetsTheEnginesError) {

@@ -98,6 +98,21 @@ TEST(Tensor, AnEmptyViewMayHaveSizesWhoseProductOverflows) {
   EXPECT_EQ(empty.alias({kHuge, 4, 0}, {0, 0, 1}, 0).numel(), 0);
 }
 
+TEST(Tensor, SizesAreThoseOfDimensionsThatAre) {
+  const Tensor matrix = Tensor::make({2, 3}, DType::kFloat32);
+  EXPECT_EQ(matrix.size(-1), 3);
+  EXPECT_EQ(matrix.stride(-2), 3);
+  const Tensor number = Tensor::make({}, DType::kFloat32);
+  for (const int64_t dim : {-1, 0, 4}) {
+    const std::string text =
+        "Dimension specified as " + std::to_string(dim) + " but tensor has no dimensions";
+    EXPECT_EQ(error_of<IndexError>([&] { number.size(dim); }), text);
+    EXPECT_EQ(error_of<IndexError>([&] { number.stride(dim); }), text);
+  }
+  EXPECT_EQ(error_of<IndexError>([&] { matrix.size(2); }),
+            "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
+}
+
 TEST(Tensor, ViewsOfAStorageStayInside) {
   const Storage storage = StorageImpl::allocate(40, DeviceType::kCpu);
   const auto over = [&](IntList sizes, IntList strides, int64_t offset) {

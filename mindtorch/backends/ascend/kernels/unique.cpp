@@ -62,9 +62,7 @@ Result unique_all(
 
 // The dim's index; throws as torch does where there is nothing to compare.
 size_t checked_dim(const Tensor& self, int64_t dim) {
-  MT_CHECK(self.dim() > 0, IndexError, "Dimension specified as ", dim,
-           " but tensor has no dimensions");
-  const auto d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  const auto d = static_cast<size_t>(existing_dim(dim, self.dim()));
   MT_CHECK(self.numel() > 0 || self.sizes()[d] == 0, RuntimeError,
            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   return d;
