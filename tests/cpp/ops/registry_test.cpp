@@ -242,7 +242,7 @@ TEST(Registry, EveryOpOfTheLibraryCanRunOnTheCpu) {
   for (const Op& op : registry().ops()) {
     if (op.form != OpForm::kPrimary || op.kind == OpKind::kView) continue;
     // Dropout on devices whose masks have a form of their own.
-    if (op.name == "_dropout_mask" || op.name == "_masked_dropout") continue;
+    if (op.schema.name == "_dropout_mask" || op.schema.name == "_masked_dropout") continue;
     const bool runs = op.kind == OpKind::kComposite   ? op.composite != nullptr
                       : op.kind == OpKind::kPointwise ? engine
                                                       : bool(op.kernel(DeviceType::kCpu));
