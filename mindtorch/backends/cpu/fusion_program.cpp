@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fusion_builder.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
@@ -40,7 +41,7 @@ char* workspace(size_t bytes) {
   thread_local std::unique_ptr<char, Free> memory;
   thread_local size_t capacity = 0;
   if (MT_UNLIKELY(bytes > capacity)) {
-    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes = ceil_div(bytes, kAlignment) * kAlignment;
     memory.reset(static_cast<char*>(std::aligned_alloc(kAlignment, bytes)));
     capacity = memory == nullptr ? 0 : bytes;
     if (memory == nullptr) throw std::bad_alloc();
@@ -76,7 +77,7 @@ void TiledProgram::run(ops::Launch&, std::span<void* const> addresses) const {
 void TiledProgram::run_units(std::span<void* const> addresses, int64_t begin, int64_t end) const {
   const size_t operands = loop_.operands();
   const size_t slot_bytes =
-      ((operands + buffers_) * sizeof(char*) + kAlignment - 1) / kAlignment * kAlignment;
+      ceil_div((operands + buffers_) * sizeof(char*), kAlignment) * kAlignment;
   char* const memory = workspace(slot_bytes + buffers_ * static_cast<size_t>(buffer_bytes_));
   auto** const slots = reinterpret_cast<char**>(memory);
   char* buffer = memory + slot_bytes;
