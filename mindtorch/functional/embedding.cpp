@@ -4,6 +4,7 @@
 #include "mindtorch/dispatch/eager/layers.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/functional/has_kernel.h"
 #include "mindtorch/tensor/dtype_set.h"
 
 namespace mindtorch::functional {
@@ -222,7 +223,7 @@ Rows rows_of(const BagCall& call) {
 
 bool has_bag_op(const Tensor& weight) {
   static const ops::Op& op = ops::registry().at("_rows_of_bags");
-  return op.has_kernel(weight.device().type);
+  return has_kernel(op, weight);
 }
 
 // Whether bags of one length are one op: no row has to be weighted, left out or counted.

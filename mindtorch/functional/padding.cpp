@@ -6,6 +6,7 @@
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/from_host.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/functional/has_kernel.h"
 #include "mindtorch/ops/memory_format.h"
 #include "mindtorch/tensor/dtype_set.h"
 
@@ -104,7 +105,7 @@ void check(const Border& border, const Tensor& self, IntList padding) {
 // of one dim after the other are taken by their places.
 bool has_border_op(const Tensor& self) {
   static const ops::Op& op = ops::registry().at("_pad_edges");
-  return op.has_kernel(self.device().type);
+  return has_kernel(op, self);
 }
 
 Tensor places_along(const Tensor& like, int64_t size, IntList pair, Padding kind) {

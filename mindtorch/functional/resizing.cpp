@@ -6,6 +6,7 @@
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/from_host.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/functional/has_kernel.h"
 #include "mindtorch/ops/interpolation.h"
 #include "mindtorch/ops/memory_format.h"
 
@@ -294,7 +295,7 @@ Tensor resize_filtered(const Resize& op,
 
 bool has_resize_op(const Tensor& self) {
   static const ops::Op& op = ops::registry().at("_interpolate");
-  return op.has_kernel(self.device().type);
+  return has_kernel(op, self);
 }
 
 Tensor resize(const Resize& op,

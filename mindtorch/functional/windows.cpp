@@ -7,6 +7,7 @@
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/from_host.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/functional/has_kernel.h"
 #include "mindtorch/ops/memory_format.h"
 #include "mindtorch/tensor/dtype_set.h"
 
@@ -17,7 +18,7 @@ using ops::WindowGrid;
 
 bool has_window_op(const Tensor& self) {
   static const ops::Op& op = ops::registry().at("_im2col");
-  return op.has_kernel(self.device().type);
+  return has_kernel(op, self);
 }
 
 // --- columns ---

@@ -54,7 +54,7 @@ class MT_MUTEX Arena {
   // above_peak() says afterwards whether the statistics passed the arena's allowance.
   Block* take(PoolKind pool, size_t size, size_t requested) noexcept MT_REQUIRES(this);
   // The same at `address`, where a block of that size was before; null when it is not free, and for
-  // expandable segments. Walks the blocks of a segment.
+  // expandable segments. Walks the blocks of a segment, from the one found last.
   Block* take_at(PoolKind pool, size_t size, size_t requested, const char* address) noexcept
       MT_REQUIRES(this);
   // Marks a free block (not in the index any more) as allocated, cut to `size` where that pays.
@@ -120,6 +120,7 @@ class MT_MUTEX Arena {
   }
 
  private:
+  Block* block_at(PoolKind pool, const char* address) const noexcept MT_REQUIRES(this);
   Block* hand_out(Block* block, size_t requested) noexcept MT_REQUIRES(this);
   Block* cut_front(Block* block, size_t size) noexcept MT_REQUIRES(this);
   void merge_and_insert(Block* block) noexcept MT_REQUIRES(this);
@@ -134,13 +135,15 @@ class MT_MUTEX Arena {
   bool above_peak_ MT_GUARDED_BY(this) = false;
   const SplitRules& rules_;
   uint64_t searches_ MT_GUARDED_BY(this) = 0;
-  uint64_t rebalanced_searches_ MT_GUARDED_BY(this) =
-      0;  // when the allowances were shared out last
+  // When the allowances were shared out last.
+  uint64_t rebalanced_searches_ MT_GUARDED_BY(this) = 0;
   // Note [The block freed last]: programs free a block and ask for its size again all the time.
   // The block freed last is therefore neither merged nor indexed until a caller asks for another
   // size, frees another block or looks at the arena. Handing it out again restores exactly what was
   // before it was freed, so this never adds fragmentation; and it halves the cost of the pair.
   Block* last_freed_ MT_GUARDED_BY(this) = nullptr;
+  // By take_at(); null: none, or its segment is gone.
+  Block* found_last_ MT_GUARDED_BY(this) = nullptr;
   ArenaStats stats_ MT_GUARDED_BY(this);
   SizeIndex index_[kPoolCount] MT_GUARDED_BY(this);
   Segment* segments_ MT_GUARDED_BY(this) = nullptr;

@@ -29,6 +29,11 @@ void PeakTracker::rebalance(const Arena* asking) noexcept {
     b->is_held();
     return a->searches_since_rebalance() > b->searches_since_rebalance();
   });
+  const Arena* last = order_.front();
+  for (const Arena* arena : order_) {
+    arena->is_held();
+    if (arena->searches_since_rebalance() != 0) last = arena;
+  }
   for (int lane = 0; lane < kLaneCount; ++lane) {
     for (int pool = 0; pool <= kAllPools; ++pool) {
       int64_t sum = 0;
@@ -40,7 +45,7 @@ void PeakTracker::rebalance(const Arena* asking) noexcept {
       peak_[pool].set(lane, peak);
       int64_t room = peak - sum;
       for (Arena* arena : order_) {
-        const int64_t share = arena == order_.back() ? room : room - room / 2;
+        const int64_t share = arena == last ? room : room - room / 2;
         arena->is_held();
         arena->stats().high[pool].set(lane, current(*arena, pool, lane) + share);
         room -= share;
