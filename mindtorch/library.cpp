@@ -51,10 +51,12 @@ const Registry& registry() {
     define_matmul(ops);
     define_norm(ops);
     define_optimizer(ops);
+    define_padding(ops);
     define_pooling(ops);
     define_random(ops);
     define_recurrent(ops);
     define_reduce(ops);
+    define_resizing(ops);
     define_rounding(ops);
     define_sampling(ops);
     define_shape(ops);
@@ -65,6 +67,7 @@ const Registry& registry() {
     define_trigonometry(ops);
     define_unary(ops);
     define_views(ops);
+    define_windows(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
     functional::register_composites(ops);

@@ -241,8 +241,7 @@ bool Signature::convert(const ParamInfo& param,
       value = Value(is_true(object));
       return true;
     case ArgType::kIntList: {
-      MT_ASSERT(parsed.int_list_count < ParsedArgs::kMostIntLists);
-      Shape& list = parsed.int_lists[parsed.int_list_count];
+      Shape& list = parsed.next_int_list();
       if (object == Py_None && param.has_empty_default()) {  // avg_pool2d(stride=None)
         list.clear();
       } else if (!to_int_list(object, list)) {
@@ -380,7 +379,7 @@ bool Signature::parse(PyObject* const* args,
     if (takes_loose_ints_ && param.type == ArgType::kIntList && param.list_size == 0 &&
         !PyTuple_Check(args[i]) && !PyList_Check(args[i]) &&
         !(args[i] == Py_None && param.optional)) {
-      Shape& list = parsed.int_lists[parsed.int_list_count];
+      Shape& list = parsed.next_int_list();
       list.resize(given - i);
       for (size_t j = i; j < given; ++j) {
         if (is_tensor(args[j]) && !parsed.reads_tensors()) return false;

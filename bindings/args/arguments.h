@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@ struct ParsedArgs {
   static constexpr int kMaxTemporaries = 6;
 
   ParsedArgs() {}  // NOLINT: leaves values as they are
+  ~ParsedArgs() { std::destroy_n(int_lists, int_lists_made); }
+  ParsedArgs(const ParsedArgs&) = delete;
+  ParsedArgs& operator=(const ParsedArgs&) = delete;
 
   union {
     ops::Value values[kMaxParams];  // [0, count) are set
@@ -24,9 +28,18 @@ struct ParsedArgs {
 
   Tensor numbers[kMaxTemporaries];  // Python numbers in places of tensors
   int number_count = 0;
-  static constexpr int kMostIntLists = 4;  // max_pool2d, convolution
-  Shape int_lists[kMostIntLists];
+  static constexpr int kMostIntLists = 5;  // col2im
+  union {
+    Shape int_lists[kMostIntLists];  // made when they are asked for, which few calls do
+  };
+  int int_lists_made = 0;
   int int_list_count = 0;
+  // The one behind those that are set.
+  Shape& next_int_list() {
+    MT_ASSERT(int_list_count < kMostIntLists);
+    if (int_lists_made == int_list_count) std::construct_at(&int_lists[int_lists_made++]);
+    return int_lists[int_list_count];
+  }
   static constexpr int kMostTensorLists = 6;  // _fused_adam_
   std::vector<Tensor> tensor_lists[kMostTensorLists];
   int tensor_list_count = 0;

@@ -21,8 +21,9 @@
 #define MT_ACQUIRE(...) MT_LOCK_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define MT_TRY_ACQUIRE(...) MT_LOCK_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define MT_RELEASE(...) MT_LOCK_ATTRIBUTE(release_capability(__VA_ARGS__))
-// Of a function that the analysis cannot follow; say why. Not said at all: what the locks of arenas
-// guard (a list of them is held at once), and what OpQueue's does (it may be in vain, or brief).
+// Of a function that does nothing, and from whose call on the analysis takes a mutex to be held.
+#define MT_SAYS_HELD(...) MT_LOCK_ATTRIBUTE(assert_capability(__VA_ARGS__))
+// Of a function that the analysis cannot follow; say why.
 #define MT_UNCHECKED_LOCKS MT_LOCK_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace mindtorch {

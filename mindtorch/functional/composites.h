@@ -5,6 +5,7 @@
 namespace mindtorch::functional {
 
 // Ops written in terms of other ops: one function per family, called by register_composites.
+void compose_activation(ops::Registry& registry);
 void compose_attention(ops::Registry& registry);
 void compose_channel_norm(ops::Registry& registry);
 void compose_complex(ops::Registry& registry);
@@ -13,6 +14,7 @@ void compose_copy(ops::Registry& registry);
 void compose_creation(ops::Registry& registry);
 void compose_ctc(ops::Registry& registry);
 void compose_einsum(ops::Registry& registry);
+void compose_embedding(ops::Registry& registry);
 void compose_fft(ops::Registry& registry);
 void compose_foreach(ops::Registry& registry);
 void compose_indexing(ops::Registry& registry);
@@ -25,11 +27,13 @@ void compose_loss(ops::Registry& registry);
 void compose_matmul(ops::Registry& registry);
 void compose_norm(ops::Registry& registry);
 void compose_optimizer(ops::Registry& registry);
+void compose_padding(ops::Registry& registry);
 void compose_pairs(ops::Registry& registry);
 void compose_pooling(ops::Registry& registry);
 void compose_random(ops::Registry& registry);
 void compose_recurrent(ops::Registry& registry);
 void compose_reduce(ops::Registry& registry);
+void compose_resizing(ops::Registry& registry);
 void compose_sampling(ops::Registry& registry);
 void compose_shape(ops::Registry& registry);
 void compose_shuffle(ops::Registry& registry);
@@ -37,6 +41,7 @@ void compose_sort(ops::Registry& registry);
 void compose_stft(ops::Registry& registry);
 void compose_value_losses(ops::Registry& registry);
 void compose_views(ops::Registry& registry);
+void compose_windows(ops::Registry& registry);
 
 void register_composites(ops::Registry& registry);
 

@@ -43,6 +43,7 @@ int64_t AllocatorStats::blocks_freed() {
   int64_t freed = 0;
   arenas_.with_all_locked([&freed](const auto& arenas) {
     for (const auto& arena : arenas) {
+      arena->is_held();
       for (const StatPairs& pool : arena->stats().freed) {
         freed += pool[static_cast<int>(Metric::kAllocation)];
       }
@@ -54,7 +55,10 @@ int64_t AllocatorStats::blocks_freed() {
 MemoryStats AllocatorStats::read() {
   MemoryStats result;
   arenas_.with_all_locked([&](const auto& arenas) {
-    for (const auto& arena : arenas) arena->coalesce();
+    for (const auto& arena : arenas) {
+      arena->is_held();
+      arena->coalesce();
+    }
     PeakTracker& peaks = arenas_.peaks();
     peaks.rebalance();
     std::lock_guard lock(mutex_);
@@ -64,6 +68,7 @@ MemoryStats AllocatorStats::read() {
       for (int pool = 0; pool < kPoolCount; ++pool) {
         Stat& stat = metric[static_cast<size_t>(pool)];
         for (const auto& arena : arenas) {
+          arena->is_held();
           stat.current += arena->stats().current[pool][lane];
           stat.freed += arena->stats().freed[pool][lane];
         }
@@ -82,7 +87,10 @@ MemoryStats AllocatorStats::read() {
 
 void AllocatorStats::reset_peaks() {
   arenas_.with_all_locked([&](const auto& arenas) {
-    for (const auto& arena : arenas) arena->coalesce();
+    for (const auto& arena : arenas) {
+      arena->is_held();
+      arena->coalesce();
+    }
     arenas_.peaks().reset();
     std::lock_guard lock(mutex_);
     for (auto& metric : counters_.metrics) {
@@ -94,13 +102,17 @@ void AllocatorStats::reset_peaks() {
 
 void AllocatorStats::reset_accumulated() {
   arenas_.with_all_locked([&](const auto& arenas) {
-    for (const auto& arena : arenas) arena->coalesce();
+    for (const auto& arena : arenas) {
+      arena->is_held();
+      arena->coalesce();
+    }
     std::lock_guard lock(mutex_);
     for (int pool = 0; pool < kPoolCount; ++pool) {
       for (int lane = 0; lane < kLaneCount; ++lane) {
         int64_t freed = 0;
         int64_t current = 0;
         for (const auto& arena : arenas) {
+          arena->is_held();
           freed += arena->stats().freed[pool][lane];
           current += arena->stats().current[pool][lane];
         }

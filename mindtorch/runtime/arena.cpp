@@ -34,6 +34,7 @@ Arena::~Arena() {
 }
 
 void Arena::reassign(driver::StreamHandle stream, PrivatePool* owner) noexcept {
+  is_held();
   MT_ASSERT(segments_ == nullptr);
   stream_ = stream;
   owner_ = owner;

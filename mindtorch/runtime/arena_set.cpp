@@ -27,7 +27,8 @@ Arena& ArenaSet::find_or_add(driver::StreamHandle stream, PrivatePool* owner) {
     }
   }
   auto arena = std::make_unique<Arena>(stream, owner, rules_);
-  with_all_locked([&](auto& arenas) {
+  // The new one is locked like the others from here on.
+  with_all_locked([&](auto& arenas) MT_UNCHECKED_LOCKS {
     arenas.reserve(arenas.size() + 1);
     arena->lock();
     peaks_.add_arena(arena.get());
@@ -43,6 +44,7 @@ bool ArenaSet::disown(const PrivatePool* owner) {
     size_t count = 0;
     for (const auto& arena : arenas) {
       if (arena->owner() != owner) continue;
+      arena->is_held();
       if (arena->segments() != nullptr) return;
       ++count;
     }

@@ -80,13 +80,15 @@ class ArenaSet {
   std::atomic<int> selections_{0};  // rises under the mutex
 };
 
-// Holds an arena's lock, and sees that the peaks are true when it is given back.
-class ArenaLock {
+// Holds an arena's lock, and sees that the peaks are true when it is given back. The analysis takes
+// arena_ for another arena than the one that the constructor was given.
+class MT_LOCK ArenaLock {
  public:
-  ArenaLock(ArenaSet& arenas, Arena& arena) noexcept : arenas_(arenas), arena_(arena) {
+  ArenaLock(ArenaSet& arenas, Arena& arena) noexcept MT_ACQUIRE(arena)
+      : arenas_(arenas), arena_(arena) {
     arena.lock();
   }
-  ~ArenaLock() {
+  ~ArenaLock() MT_RELEASE() MT_UNCHECKED_LOCKS {
     bool rebalance = false;
     if (MT_UNLIKELY(arena_.above_peak())) {
       if (arenas_.peaks_.single_arena()) {
@@ -136,7 +138,7 @@ ArenaSet::Selection ArenaSet::select(Choose choose) {
 }
 
 template <class Function>
-void ArenaSet::with_all_locked(Function function) {
+void ArenaSet::with_all_locked(Function function) MT_UNCHECKED_LOCKS {
   std::lock_guard list_lock(mutex_);
   struct Unlock {
     std::vector<std::unique_ptr<Arena>>& arenas;

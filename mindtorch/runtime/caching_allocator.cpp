@@ -34,6 +34,7 @@ CachingAllocator::CachingAllocator(driver::DeviceDriver& driver,
 CachingAllocator::~CachingAllocator() {
   state_.arenas.with_all_locked([this](const auto& arenas) {
     for (const auto& arena : arenas) {
+      arena->is_held();
       for (Segment* segment = arena->segments(); segment != nullptr; segment = segment->next) {
         if (segment->expandable) {
           expandable_segments_.destroy(*segment);

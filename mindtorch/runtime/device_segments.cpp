@@ -104,6 +104,7 @@ bool DeviceSegments::release_oversize(const AllocationRequest& request) {
     arena.coalesce();
     const SizeIndex& free_blocks = arena.index(request.pool);
     const auto take_out = [&](Block* block) {
+      arena.is_held();
       bytes += block->size;
       detach(arena, block->segment, victims);
     };

@@ -37,7 +37,7 @@ class DeviceSegments {
   }
 
  private:
-  void detach(Arena& arena, Segment* segment, std::vector<Segment*>& victims);
+  void detach(Arena& arena, Segment* segment, std::vector<Segment*>& victims) MT_REQUIRES(arena);
   size_t give_to_driver(Arena& arena, const std::vector<Segment*>& segments);
 
   AllocatorState& state_;

@@ -59,7 +59,7 @@ bool ExpandableSegments::map_pages(char* data, size_t bytes, size_t page) {
 }
 
 // The lowest unmapped addresses that give `size` bytes together with the free block before them.
-static Block* find_room(Arena& arena, PoolKind pool, size_t size) {
+static Block* find_room(Arena& arena, PoolKind pool, size_t size) MT_REQUIRES(arena) {
   Block* lowest = nullptr;
   for (Segment* segment = arena.segments(); segment != nullptr; segment = segment->next) {
     if (!segment->expandable || segment->pool != pool) continue;

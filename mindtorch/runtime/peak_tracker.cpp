@@ -6,6 +6,7 @@ namespace mindtorch::runtime {
 namespace {
 
 int64_t current(Arena& arena, int pool, int lane) {
+  arena.is_held();
   const ArenaStats& stats = arena.stats();
   return pool == kAllPools ? stats.current[0][lane] + stats.current[1][lane]
                            : stats.current[pool][lane];
@@ -24,10 +25,13 @@ void PeakTracker::rebalance(const Arena* asking) noexcept {
   if (order_.empty()) return;
   std::sort(order_.begin(), order_.end(), [asking](const Arena* a, const Arena* b) {
     if ((a == asking) != (b == asking)) return a == asking;
+    a->is_held();
+    b->is_held();
     return a->searches_since_rebalance() > b->searches_since_rebalance();
   });
   const Arena* last = order_.front();
   for (const Arena* arena : order_) {
+    arena->is_held();
     if (arena->searches_since_rebalance() != 0) last = arena;
   }
   for (int lane = 0; lane < kLaneCount; ++lane) {
@@ -35,21 +39,28 @@ void PeakTracker::rebalance(const Arena* asking) noexcept {
       int64_t sum = 0;
       for (Arena* arena : order_) sum += current(*arena, pool, lane);
       int64_t peak = std::max(peak_[pool][lane], sum);
-      if (single_arena_) peak = std::max(peak, order_[0]->stats().high[pool][lane]);
+      Arena* const first = order_[0];
+      first->is_held();
+      if (single_arena_) peak = std::max(peak, first->stats().high[pool][lane]);
       peak_[pool].set(lane, peak);
       int64_t room = peak - sum;
       for (Arena* arena : order_) {
         const int64_t share = arena == last ? room : room - room / 2;
+        arena->is_held();
         arena->stats().high[pool].set(lane, current(*arena, pool, lane) + share);
         room -= share;
       }
     }
   }
-  for (Arena* arena : order_) arena->mark_rebalanced();
+  for (Arena* arena : order_) {
+    arena->is_held();
+    arena->mark_rebalanced();
+  }
 }
 
 void PeakTracker::reset() noexcept {
   for (Arena* arena : order_) {
+    arena->is_held();
     for (StatPairs& high : arena->stats().high) high = StatPairs();
   }
   for (StatPairs& peak : peak_) peak = StatPairs();

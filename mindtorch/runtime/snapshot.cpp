@@ -31,6 +31,7 @@ std::vector<SegmentInfo> take_snapshot(AllocatorState& state,
     for (const auto& arena : arenas) {
       const PoolId id = arena->owner() == nullptr ? PoolId() : arena->owner()->id;
       if (pool != nullptr && *pool != id) continue;
+      arena->is_held();
       arena->coalesce();
       for (const Segment* segment = arena->segments(); segment != nullptr;
            segment = segment->next) {

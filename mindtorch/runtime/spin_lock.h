@@ -6,18 +6,21 @@
 
 #include "mindtorch/base/cpu_relax.h"
 #include "mindtorch/base/macros.h"
+#include "mindtorch/base/thread_safety.h"
 
 namespace mindtorch::runtime {
 
 // A lock for sections of a few dozen instructions: one locked instruction to take it, none to
 // give it back. A thread that waits long yields. Never held across a driver call.
-class SpinLock {
+class MT_MUTEX SpinLock {
  public:
-  void lock() noexcept {
+  void lock() noexcept MT_ACQUIRE() {
     while (taken_.exchange(true, std::memory_order_acquire)) wait();
   }
-  bool try_lock() noexcept { return !taken_.exchange(true, std::memory_order_acquire); }
-  void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+  bool try_lock() noexcept MT_TRY_ACQUIRE(true) {
+    return !taken_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept MT_RELEASE() { taken_.store(false, std::memory_order_release); }
 
  private:
   [[gnu::noinline]] void wait() const noexcept {

@@ -98,7 +98,7 @@ _LAZY = {
             "typename"
         ),
         "_nn_ops": (
-            "batch_norm binary_cross_entropy_with_logits cosine_embedding_loss embedding_bag "
+            "batch_norm binary_cross_entropy_with_logits cosine_embedding_loss "
             "group_norm hinge_embedding_loss instance_norm kl_div margin_ranking_loss "
             "poisson_nll_loss triplet_margin_loss"
         ),
@@ -155,7 +155,7 @@ _LAZY = {
             "broadcast_shapes cdist einsum nonzero norm prelu stft tensordot unique "
             "unique_consecutive"
         ),
-        "nn.functional": ("bilinear cosine_similarity pairwise_distance pdist rrelu rrelu_"),
+        "nn.functional": ("bilinear cosine_similarity pairwise_distance pdist"),
         "random": "default_generator get_rng_state initial_seed manual_seed seed set_rng_state",
         "_streams": "Event Stream",
         "futures": "Future",

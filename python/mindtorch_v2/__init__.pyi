@@ -189,7 +189,6 @@ from mindtorch_v2._nn_ops import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
 )
 from mindtorch_v2._nn_ops import cosine_embedding_loss as cosine_embedding_loss
-from mindtorch_v2._nn_ops import embedding_bag as embedding_bag
 from mindtorch_v2._nn_ops import group_norm as group_norm
 from mindtorch_v2._nn_ops import hinge_embedding_loss as hinge_embedding_loss
 from mindtorch_v2._nn_ops import instance_norm as instance_norm
@@ -290,8 +289,6 @@ from mindtorch_v2.nn.functional import bilinear as bilinear
 from mindtorch_v2.nn.functional import cosine_similarity as cosine_similarity
 from mindtorch_v2.nn.functional import pairwise_distance as pairwise_distance
 from mindtorch_v2.nn.functional import pdist as pdist
-from mindtorch_v2.nn.functional import rrelu as rrelu
-from mindtorch_v2.nn.functional import rrelu_ as rrelu_
 from mindtorch_v2.random import default_generator as default_generator
 from mindtorch_v2.random import get_rng_state as get_rng_state
 from mindtorch_v2.random import initial_seed as initial_seed
@@ -1429,6 +1426,29 @@ def embedding(
     scale_grad_by_freq: _bool = False,
     sparse: _bool = False,
 ) -> Tensor: ...
+@overload
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: _bool = False,
+    mode: _int = 0,
+    sparse: _bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: _bool = False,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+@overload
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: _bool,
+    mode: _int,
+    sparse: _bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: _bool,
+    padding_idx: _int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
 def embedding_renorm_(
     input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float
 ) -> Tensor: ...
@@ -2368,6 +2388,20 @@ def round_(input: Tensor) -> Tensor: ...
 @overload
 def round_(input: Tensor, *, decimals: _int) -> Tensor: ...
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def rrelu(
+    input: Tensor,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
+    training: _bool = False,
+    generator: Generator | None = None,
+) -> Tensor: ...
+def rrelu_(
+    input: Tensor,
+    lower: _Number = 0.125,
+    upper: _Number = 0.3333333333333333,
+    training: _bool = False,
+    generator: Generator | None = None,
+) -> Tensor: ...
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def rsqrt_(input: Tensor) -> Tensor: ...
 def rsub(input: Tensor, other: Tensor | _Number, *, alpha: _Number = 1) -> Tensor: ...

@@ -5,7 +5,6 @@ import mindtorch_v2.nn.functional as F
 from mindtorch_v2 import _C
 
 _ops = _C._internal_functions
-_BAG_MODES = ("sum", "mean", "max")
 
 
 def batch_norm(
@@ -42,64 +41,6 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     tensor([[-1.,  1.]])
     """
     return F.group_norm(input, num_groups, weight, bias, eps)
-
-
-def embedding_bag(
-    weight,
-    indices,
-    offsets,
-    scale_grad_by_freq=False,
-    mode=0,
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
-    """`nn.functional.embedding_bag`, with the mode as a number (sum, mean, max) and with what its
-    derivative needs: the bag of each index, the sizes of the bags, the rows that were largest.
-
-    >>> torch.embedding_bag(torch.eye(2), torch.tensor([0, 1]), torch.tensor([0]))[0]
-    tensor([[1., 1.]])
-    """
-    if not 0 <= mode < len(_BAG_MODES):
-        raise ValueError("mode has to be one of sum, mean or max")
-    result = F.embedding_bag(
-        indices,
-        weight,
-        offsets,
-        scale_grad_by_freq=scale_grad_by_freq,
-        mode=_BAG_MODES[mode],
-        sparse=sparse,
-        per_sample_weights=per_sample_weights,
-        include_last_offset=include_last_offset,
-        padding_idx=padding_idx,
-    )
-    places = torch.arange(indices.size(0), device=indices.device, dtype=offsets.dtype)
-    owner = torch.searchsorted(offsets.contiguous(), places, right=True) - 1
-    owner = owner.clamp(max=result.size(0) - 1)  # the last offset may be the end
-    counted = torch.ones_like(indices) if padding_idx is None else (indices != padding_idx).long()
-    if mode == 0:
-        sizes = result.new_zeros(result.size(0), dtype=torch.int64)
-        return result, owner if padding_idx is not None else owner[:0], sizes, sizes.clone()
-    sizes = torch.zeros(result.size(0), dtype=torch.int64, device=indices.device)
-    sizes = sizes.index_add(0, owner, counted)
-    if mode == 1:
-        return result, owner, sizes, sizes.clone()
-    return result, owner, sizes, _largest_rows(weight, indices, owner, counted, result.detach())
-
-
-def _largest_rows(weight, indices, owner, counted, largest):
-    """For each bag and column the row of weight that holds the largest value, the first of equal
-    ones; 0 for empty bags.
-    """
-    is_largest = (weight.detach()[indices] == largest[owner]) & counted.bool().unsqueeze(1)
-    count = indices.size(0)
-    place = torch.arange(count, device=indices.device).unsqueeze(1)
-    places = torch.where(is_largest, place, count)
-    first = torch.full(largest.shape, count, device=indices.device)
-    to = owner.unsqueeze(1).expand_as(places)
-    first = first.scatter_reduce(0, to, places, "amin")
-    return torch.cat([indices, indices.new_zeros(1)])[first]
 
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):

@@ -29,6 +29,7 @@ CALLS = {
     "cosine_similarity": lambda x: F.cosine_similarity(x, x + 1),
     "pairwise_distance": lambda x: F.pairwise_distance(x, x + 1),
     "pdist": lambda x: F.pdist(x),
+    "glu": lambda x: F.glu(x),
     "bilinear": lambda x: F.bilinear(x, x, x[None]),
     "pixel_shuffle": lambda x: F.pixel_shuffle(x.view(4, 1, 1), 2),
     "pixel_unshuffle": lambda x: F.pixel_unshuffle(x[None], 2),

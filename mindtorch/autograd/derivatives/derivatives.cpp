@@ -15,6 +15,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_loss(derivatives);
   define_matmul(derivatives);
   define_norm(derivatives);
+  define_padding(derivatives);
   define_pooling(derivatives);
   define_random(derivatives);
   define_recurrent(derivatives);
@@ -23,6 +24,7 @@ void define_derivatives(Derivatives& derivatives) {
   define_shape(derivatives);
   define_sparse(derivatives);
   define_views(derivatives);
+  define_windows(derivatives);
 }
 
 }  // namespace mindtorch::autograd

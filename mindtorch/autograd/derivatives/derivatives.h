@@ -16,6 +16,7 @@ void define_linalg_solve(Derivatives& derivatives);
 void define_loss(Derivatives& derivatives);
 void define_matmul(Derivatives& derivatives);
 void define_norm(Derivatives& derivatives);
+void define_padding(Derivatives& derivatives);
 void define_pooling(Derivatives& derivatives);
 void define_random(Derivatives& derivatives);
 void define_recurrent(Derivatives& derivatives);
@@ -24,6 +25,7 @@ void define_sampling(Derivatives& derivatives);
 void define_shape(Derivatives& derivatives);
 void define_sparse(Derivatives& derivatives);
 void define_views(Derivatives& derivatives);
+void define_windows(Derivatives& derivatives);
 
 // All of them.
 void define_derivatives(Derivatives& derivatives);

@@ -234,7 +234,7 @@ void define_indexing(Derivatives& derivatives) {
   derivatives.define<take_at>("take");
   derivatives.define<masked_select_at>("_masked_select").named("MaskedSelectBackward0");
   derivatives.define<embedding_rows>("embedding");
-  derivatives.define<embedding_bag_rows>("_embedding_bag").named("EmbeddingBagBackward0");
+  derivatives.define<embedding_bag_rows>("_rows_of_bags").named("EmbeddingBagBackward0");
 }
 
 }  // namespace mindtorch::autograd

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/gemm.h"
 
 namespace mindtorch::cpu {
@@ -68,9 +69,9 @@ inline const BFloat16Tiles* bfloat16_tiles() {
 
 // The rows of a strip where there are m: equal ones, as far as the tiles allow.
 inline int64_t strip_rows(const BFloat16Tiles& tiles, int64_t m) {
-  const int64_t strips = (m + tiles.rows - 1) / tiles.rows;
-  const int64_t even = (m + strips - 1) / strips;
-  return std::min(tiles.rows, (even + tiles.row_unit - 1) / tiles.row_unit * tiles.row_unit);
+  const int64_t strips = ceil_div(m, tiles.rows);
+  const int64_t even = ceil_div(m, strips);
+  return std::min(tiles.rows, ceil_div(even, tiles.row_unit) * tiles.row_unit);
 }
 
 // The functions below need AVX512_BF16, which machines with AMX have, too.

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "mindtorch/backends/cpu/bfloat16_words.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #define MT_AMX_TARGET \
   [[gnu::target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")]]
@@ -183,7 +184,7 @@ MT_AMX_TARGET void multiply_tiles(const BFloat16Rows& rows,
 
 MT_AMX_TARGET void multiply_panel(
     const BFloat16Strip& strip, const uint32_t* panel, int64_t cols, float* sums, int64_t stride) {
-  const int64_t steps = (strip.terms + kStepTerms - 1) / kStepTerms;
+  const int64_t steps = ceil_div(strip.terms, kStepTerms);
   const bool two_high = strip.rows > kTileRows;
   const bool two_wide = cols > 16;
   const auto multiply =
@@ -230,7 +231,7 @@ MT_AMX_TARGET void multiply_strip(const BFloat16Strip& strip) {
     float* const sums = is_local ? local : given;
     const int64_t stride = is_local ? kLocalStride : strip.sums_stride;
     const int64_t cols = std::min(kLocalStride, strip.cols - col);
-    const int64_t panel_cols = (cols + kPanelCols - 1) / kPanelCols * kPanelCols;
+    const int64_t panel_cols = ceil_div(cols, kPanelCols) * kPanelCols;
     if (is_local && strip.add) {
       copy_rows(given, strip.sums_stride, strip.rows, panel_cols, local, kLocalStride);
     }

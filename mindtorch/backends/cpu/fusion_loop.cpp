@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/fusion_loop.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include <algorithm>
 
@@ -126,12 +127,12 @@ void FusionLoop::choose_tile(int64_t tile) {
   } else if (rows_ == Rows::kWhole) {
     tile_ = line;
   } else {  // tiles of about the same size
-    const int64_t count = std::max<int64_t>(1, (line + tile - 1) / tile);
-    tile_ = (line + count - 1) / count;
-    if (count > 1) tile_ = (tile_ + kRounding - 1) / kRounding * kRounding;
+    const int64_t count = std::max<int64_t>(1, ceil_div(line, tile));
+    tile_ = ceil_div(line, count);
+    if (count > 1) tile_ = ceil_div(tile_, kRounding) * kRounding;
   }
   if (part_dims_ > 1) row_ = line;
-  tiles_ = (part_size_ + tile_ - 1) / tile_;
+  tiles_ = ceil_div(part_size_, tile_);
 }
 
 void FusionLoop::place(Operand& operand, bool is_store) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fusion_builder.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
@@ -49,7 +50,7 @@ struct ThreadMemoryOwner {
   thread_local ThreadMemoryOwner owner;
   (void)owner;
   std::free(std::exchange(t_memory, {}).data);
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = ceil_div(bytes, kAlignment) * kAlignment;
   t_memory.data = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
   if (t_memory.data == nullptr) throw std::bad_alloc();
   t_memory.capacity = bytes;
@@ -88,7 +89,7 @@ void TiledProgram::run(ops::Launch&, std::span<void* const> addresses) const {
 void TiledProgram::run_units(std::span<void* const> addresses, int64_t begin, int64_t end) const {
   const size_t operands = loop_.operands();
   const size_t slot_bytes =
-      ((operands + buffers_) * sizeof(char*) + kAlignment - 1) / kAlignment * kAlignment;
+      ceil_div((operands + buffers_) * sizeof(char*), kAlignment) * kAlignment;
   char* const memory = workspace(slot_bytes + buffers_ * static_cast<size_t>(buffer_bytes_));
   auto** const slots = reinterpret_cast<char**>(memory);
   char* buffer = memory + slot_bytes;

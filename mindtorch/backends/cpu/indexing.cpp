@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 
@@ -269,7 +270,7 @@ void gather_vectors(const Gather& g) {
   const hn::CappedTag<uint8_t, kVectorBytes> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   // The machine sees the rest of a long row coming by itself.
-  const int64_t row_lines = std::min((g.row_bytes + kLine - 1) / kLine, kLinesAhead);
+  const int64_t row_lines = std::min(ceil_div(g.row_bytes, kLine), kLinesAhead);
   const int64_t ahead = kLinesAhead / row_lines;
   const auto copy_row = [&](int64_t i) HWY_ATTR {
     const auto* from = reinterpret_cast<const uint8_t*>(g.row(i));

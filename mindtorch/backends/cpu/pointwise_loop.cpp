@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/backends/cpu/tiles/half_arithmetic.h"
 #include "mindtorch/backends/cpu/tiles/scalar_operand.h"
@@ -122,7 +123,7 @@ void PointwiseLoop::run_lines(LinesFn lines) const {
 void PointwiseLoop::run_pieces() const {
   const int64_t inner = loop_.inner_size();
   const int64_t piece = is_direct_ ? chosen_.grain : kTile;
-  const int64_t pieces = (inner + piece - 1) / piece;
+  const int64_t pieces = ceil_div(inner, piece);
   const int64_t grain = std::max<int64_t>(1, chosen_.grain / std::min(inner, piece));
   parallel_for(0, loop_.outer_size() * pieces, grain, [&](int64_t begin, int64_t end) {
     TileBuffers buffers;
@@ -152,8 +153,8 @@ void PointwiseLoop::run_pieces() const {
 void PointwiseLoop::run_planes() const {
   const int64_t inner = loop_.sizes[0];
   const int64_t lines = loop_.sizes[1];
-  const int64_t across = (inner + kPlaneColumns - 1) / kPlaneColumns;
-  const int64_t down = (lines + plane_lines_ - 1) / plane_lines_;
+  const int64_t across = ceil_div(inner, kPlaneColumns);
+  const int64_t down = ceil_div(lines, plane_lines_);
   const int64_t units = loop_.outer_size() / lines * down * across;
   const int64_t grain = std::max<int64_t>(1, chosen_.grain / (plane_lines_ * kPlaneColumns));
   parallel_for(0, units, grain, [&](int64_t begin, int64_t end) {

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/processors.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include <sched.h>
 #if defined(__x86_64__)
@@ -16,7 +17,7 @@ namespace {
 // 0: unlimited, or not there.
 int cores_of(double quota, double period) {
   if (quota <= 0 || period <= 0) return 0;
-  return std::max(1, static_cast<int>((quota + period - 1) / period));
+  return std::max(1, static_cast<int>(ceil_div(quota, period)));
 }
 
 int quota_of_v2(const std::string& folder) {

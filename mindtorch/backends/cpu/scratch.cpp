@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/base/error.h"
 
 namespace mindtorch::cpu {
@@ -44,7 +45,7 @@ thread_local KeptBlock kept;
 }  // namespace
 
 KeptScratch::KeptScratch(size_t size_bytes, size_t nested_bytes)
-    : size_bytes_((size_bytes + kLine - 1) / kLine * kLine) {
+    : size_bytes_(ceil_div(size_bytes, kLine) * kLine) {
   const size_t wanted = size_bytes_ + nested_bytes;
   if (kept.used_bytes == 0 && wanted > kept.size_bytes && wanted <= kKeptBytes) {
     // Doubling keeps rows that grow slowly from allocating at every call.

@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
+
 namespace mindtorch::cpu {
 
 // Uninitialised working memory for the length of a scope. Each thread keeps one block for its next
@@ -18,7 +20,7 @@ class KeptScratch {
   // What take<T>(count) uses up.
   template <typename T>
   static constexpr size_t room(int64_t count) {
-    return (static_cast<size_t>(count) * sizeof(T) + kLine - 1) / kLine * kLine;
+    return ceil_div(static_cast<size_t>(count) * sizeof(T), kLine) * kLine;
   }
 
   // `nested_bytes` are for scopes within this one.
@@ -66,7 +68,7 @@ class Scratch {
   Scratch() = default;
   explicit Scratch(int64_t count) { allocate(count); }
   void allocate(int64_t count) {
-    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    const size_t bytes = ceil_div(static_cast<size_t>(count) * sizeof(T), 64) * 64;
     memory_.reset(static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes)));
     if (memory_ == nullptr) throw std::bad_alloc();
   }

@@ -159,6 +159,19 @@ void batch_norm(Call& call) {
   }
 }
 
+// Samples are more images, along the first dim.
+void columns(Call& call) {
+  NewArguments args(call.args);
+  args.set(0, fold_images(call.value(0)));
+  Outputs made;
+  dispatch::call(call.op, args.get(), made);
+  call.give(unfold_images(call, made.tensors[0]));
+}
+// What leads an image does not matter.
+void max_unpool(Call& call) {
+  call.give(_max_unpool(call.expanded(0), call.expanded(1), call.args[2].int_list()));
+}
+
 // Running statistics are written: by all samples, if they are one tensor.
 void batch_norm_module(Call& call) {
   const bool training = call.args[5].to_bool();
@@ -190,6 +203,8 @@ void define_convolution(Rules& rules) {
                 "adaptive_max_pool3d", "adaptive_max_pool3d_backward", "grid_sampler_3d",
                 "grid_sampler_3d_backward"},
                &each_image<3>);
+  rules.define({"_im2col", "_col2im"}, &columns);
+  rules.define("_max_unpool", &max_unpool);
   rules.define({"_interpolate", "_interpolate_backward"}, &each_image<kAnyDims>);
   rules.define(
       {"_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward"},

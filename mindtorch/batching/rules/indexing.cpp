@@ -210,11 +210,11 @@ void embedding(Call& call) {
   call.give(result);
 }
 
-void embedding_bag(Call& call) {
+void rows_of_bags(Call& call) {
   // Each sample has bounds of its own for its indices.
   if (call.is_batched(0)) return run_samples(call);
   const Tensor places = call.expanded(1);
-  const Tensor made = _embedding_bag(call.value(0), flatten(places, 0, 1), call.args[2].to_bool());
+  const Tensor made = _rows_of_bags(call.value(0), flatten(places, 0, 1), call.args[2].to_bool());
   call.give(unflatten(made, 0, {call.size(), places.size(1)}));
 }
 
@@ -243,7 +243,7 @@ void define_indexing(Rules& rules) {
   rules.define("_index", &index);
   rules.define("_index_put_", &index_put);
   rules.define("embedding", &embedding);
-  rules.define("_embedding_bag", &embedding_bag);
+  rules.define("_rows_of_bags", &rows_of_bags);
   rules.define("embedding_dense_backward", &embedding_dense_backward);
   rules.define({"masked_fill", "index_put", "masked_scatter", "put", "select_scatter",
                 "slice_scatter", "diagonal_scatter", "block_diag"},

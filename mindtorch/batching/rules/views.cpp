@@ -174,6 +174,12 @@ void constant_pad_nd(Call& call) {
       mindtorch::constant_pad_nd(call.value(0), call.args[1].int_list(), call.args[2].scalar()));
 }
 
+// Of the last dims, as torch's checks have it.
+template <Tensor (*kPad)(const Tensor&, IntList, int64_t)>
+void pad_edges(Call& call) {
+  call.give(kPad(call.value(0), call.args[1].int_list(), call.args[2].to_int()));
+}
+
 // --- views in place: the tensor shows another value ---
 
 template <Rule kView>
@@ -257,6 +263,8 @@ void define_views(Rules& rules) {
   rules.define("repeat", &repeat);
   rules.define("diag_embed", &diag_embed);
   rules.define("constant_pad_nd", &constant_pad_nd);
+  rules.define("_pad_edges", &pad_edges<&mindtorch::_pad_edges>);
+  rules.define("_pad_edges_backward", &pad_edges<&mindtorch::_pad_edges_backward>);
   rules.define("clone", &clone);
   rules.define("_to_copy", &to_copy);
 }

@@ -111,7 +111,10 @@ bool OpQueue::can_start() {
     start_at_.store(SIZE_MAX, std::memory_order_relaxed);
     return false;
   }
-  const auto is_visible = [&](uint32_t storage) { return recorder_.is_visible(storage); };
+  const auto is_visible = [&](uint32_t storage) {
+    mutex_.is_held();
+    return recorder_.is_visible(storage);
+  };
   if (plans_.predicted()->can_end_after(ops, is_visible)) return true;
   start_at_.store(ops + 1, std::memory_order_relaxed);
   return false;
@@ -125,6 +128,7 @@ void OpQueue::plan_start(FlushReason last_reason) noexcept {
 
 bool OpQueue::reads(const StorageImpl& storage) {
   const Lock lock = wait_for_lock();
+  mutex_.is_held();
   return recorder_.reads(storage);
 }
 
@@ -132,8 +136,10 @@ OpQueue::Flushed OpQueue::flush(FlushReason reason, const Owner* of, bool wait) 
   if (size() == 0) return {};
   if (runner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return {};
   const Lock lock = wait ? wait_for_lock() : Lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return {};
+  mutex_.is_held();
   Owner* const owner = owner_.load(std::memory_order_relaxed);
-  if (!lock.owns_lock() || size() == 0 || (of != nullptr && owner != of)) return {};
+  if (size() == 0 || (of != nullptr && owner != of)) return {};
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   size_t done = 0;
   bool is_plan = false;
@@ -221,11 +227,13 @@ void OpQueue::clear(size_t done, const std::exception_ptr& error) noexcept {
 
 uint64_t OpQueue::plans_made() {
   const Lock lock = lock_or_throw();
+  mutex_.is_held();
   return plans_.made();
 }
 
 size_t OpQueue::last_launches() {
   const Lock lock = lock_or_throw();
+  mutex_.is_held();
   return last_launches_;
 }
 

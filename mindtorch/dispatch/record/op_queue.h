@@ -116,25 +116,30 @@ class OpQueue final : public PendingWork {
   template <typename Visit>
   auto visit_ops(Visit visit) {
     const Lock lock = lock_or_throw();
+    mutex_.is_held();
     return visit(recorder_.trace(), sites_);
   }
-  const Trace& trace() { return recorder_.trace(); }
-  const std::vector<CallSite>& sites() const { return sites_; }
+  const Trace& trace() MT_UNCHECKED_LOCKS { return recorder_.trace(); }
+  const std::vector<CallSite>& sites() const MT_UNCHECKED_LOCKS { return sites_; }
 
   void materialize(StorageImpl& storage) override;
   void forget(StorageImpl&) noexcept override {}  // it holds its storages
 
  private:
+  // Said to hold the mutex by is_held(): it may be in vain, and the analysis knows no lock that is
+  // returned.
   using Lock = std::unique_lock<QuickMutex>;
 
-  // Of the owner's thread, for one op. Where the queue is not free, the lock proper.
-  class RecordLock {
+  // Of the owner's thread, for one op. Where the queue is not free, the lock proper: which of the
+  // two it is the analysis cannot follow.
+  class MT_LOCK RecordLock {
    public:
-    explicit RecordLock(OpQueue& queue)
-        : mutex_(queue.mutex_), is_brief_(queue.mutex_.try_lock_briefly()) {
+    explicit RecordLock(OpQueue& queue) MT_ACQUIRE(queue.mutex_) MT_UNCHECKED_LOCKS
+        : mutex_(queue.mutex_),
+          is_brief_(queue.mutex_.try_lock_briefly()) {
       if (MT_UNLIKELY(!is_brief_)) lock_ = queue.lock_or_throw();
     }
-    ~RecordLock() {
+    ~RecordLock() MT_RELEASE() MT_UNCHECKED_LOCKS {
       if (MT_LIKELY(is_brief_)) mutex_.unlock_briefly();
     }
     RecordLock(const RecordLock&) = delete;
@@ -149,17 +154,17 @@ class OpQueue final : public PendingWork {
   Lock lock_or_throw();
   // While the interpreter is finalizing the lock may belong to a stopped thread: then not owned.
   Lock wait_for_lock() noexcept;
-  void open();
-  void note_op(const ops::Op& op, Device device, State& state);
-  void note_call_site();
-  void note_stream(Device device);
+  void open() MT_REQUIRES(mutex_);
+  void note_op(const ops::Op& op, Device device, State& state) MT_REQUIRES(mutex_);
+  void note_call_site() MT_REQUIRES(mutex_);
+  void note_stream(Device device) MT_REQUIRES(mutex_);
   void plan_start(FlushReason last_reason) noexcept;
-  PlanRunner& find_plan();
-  void execute(size_t& done, bool& is_plan);
+  PlanRunner& find_plan() MT_REQUIRES(mutex_);
+  void execute(size_t& done, bool& is_plan) MT_REQUIRES(mutex_);
   // The same, each part told to a profiler.
-  void execute_profiled(FlushReason reason, size_t& done, bool& is_plan);
-  void run(PlanRunner& plan, size_t& done);
-  void clear(size_t done, const std::exception_ptr& error) noexcept;
+  void execute_profiled(FlushReason reason, size_t& done, bool& is_plan) MT_REQUIRES(mutex_);
+  void run(PlanRunner& plan, size_t& done) MT_REQUIRES(mutex_);
+  void clear(size_t done, const std::exception_ptr& error) noexcept MT_REQUIRES(mutex_);
 
   QuickMutex mutex_;
   std::atomic<Owner*> owner_{nullptr};
@@ -169,17 +174,19 @@ class OpQueue final : public PendingWork {
   static constexpr size_t kFirstOps = 16;
   std::atomic<size_t> start_at_{kFirstOps};
   std::atomic<uint64_t> generation_{0};
-  TraceRecorder recorder_{*this};
-  std::thread::id recording_thread_;
-  int64_t opened_ns_ = 0;                 // when recording began; 0: no profiler wanted to know
-  std::vector<runtime::Stream> streams_;  // of the recording thread, one for each device
-  std::vector<CallSite> sites_;           // by op
-  std::vector<void*> codes_;              // that sites_ name, retained
-  std::vector<StorageImpl*> storages_;    // of a flush
-  std::vector<uint8_t> visible_;          // likewise
-  PlanCache plans_;
+  TraceRecorder recorder_ MT_GUARDED_BY(mutex_){*this};
+  std::thread::id recording_thread_ MT_GUARDED_BY(mutex_);
+  // When recording began; 0: no profiler wanted to know.
+  int64_t opened_ns_ MT_GUARDED_BY(mutex_) = 0;
+  // Of the recording thread, one for each device.
+  std::vector<runtime::Stream> streams_ MT_GUARDED_BY(mutex_);
+  std::vector<CallSite> sites_ MT_GUARDED_BY(mutex_);         // by op
+  std::vector<void*> codes_ MT_GUARDED_BY(mutex_);            // that sites_ name, retained
+  std::vector<StorageImpl*> storages_ MT_GUARDED_BY(mutex_);  // of a flush
+  std::vector<uint8_t> visible_ MT_GUARDED_BY(mutex_);        // likewise
+  PlanCache plans_ MT_GUARDED_BY(mutex_);
   ShapeChurn churn_;
-  size_t last_launches_ = 0;
+  size_t last_launches_ MT_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace mindtorch::dispatch

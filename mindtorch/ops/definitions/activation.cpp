@@ -144,6 +144,10 @@ void define_activation(Registry& ops) {
       .autocast(AutocastPolicy::kLowerPrecision)
       .internal()
       .doc("The pointwise part of prelu.", ">>> torch._C._functions is not None\nTrue");
+  ops.define("glu(Tensor self, int dim=-1) -> Tensor")
+      .nn_function()
+      .doc("The first half along `dim`, times the sigmoid of the second.",
+           ">>> torch.nn.functional.glu(torch.tensor([2., 0.]))\ntensor([1.])");
   ops.define<relu6>("relu6(Tensor self) -> Tensor")
       .node_name("HardtanhBackward0")
       .variants(kInplaceVariant)

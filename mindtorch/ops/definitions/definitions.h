@@ -29,10 +29,12 @@ void define_loss(Registry& ops);
 void define_matmul(Registry& ops);
 void define_norm(Registry& ops);
 void define_optimizer(Registry& ops);
+void define_padding(Registry& ops);
 void define_pooling(Registry& ops);
 void define_random(Registry& ops);
 void define_recurrent(Registry& ops);
 void define_reduce(Registry& ops);
+void define_resizing(Registry& ops);
 void define_rounding(Registry& ops);
 void define_sampling(Registry& ops);
 void define_shape(Registry& ops);
@@ -43,6 +45,6 @@ void define_ternary(Registry& ops);
 void define_trigonometry(Registry& ops);
 void define_unary(Registry& ops);
 void define_views(Registry& ops);
-// After all others.
+void define_windows(Registry& ops);
 
 }  // namespace mindtorch::ops

@@ -26,7 +26,7 @@ TensorSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool,
   return contiguous_spec(std::move(sizes), weight.dtype(), weight.device());
 }
 
-TensorSpec embedding_bag(const Tensor& weight, const Tensor& indices, bool) {
+TensorSpec rows_of_bags(const Tensor& weight, const Tensor& indices, bool) {
   MT_CHECK(weight.dim() == 2, RuntimeError, "'weight' must be 2-D");
   MT_CHECK(indices.dim() == 2, RuntimeError, "'indices' must be 2-D");
   MT_CHECK(is_floating_point(weight.dtype()) && !is_float8(weight.dtype()), RuntimeError,
@@ -63,7 +63,51 @@ void define_embedding(Registry& ops) {
            ">>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1]))\n"
            "tensor([[3., 4.]])");
   // The sum or mean of the rows of weight that each row of indices names.
-  ops.define<embedding_bag>("_embedding_bag(Tensor weight, Tensor indices, bool is_mean) -> Tensor")
+  ops.define<rows_of_bags>("_rows_of_bags(Tensor weight, Tensor indices, bool is_mean) -> Tensor")
+      .device_example("F.embedding_bag(rows.view(1, 2), kernel.view(2, 2))")
+      .internal();
+  ops.define(
+         "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "
+         "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+         "Tensor? per_sample_weights=None, bool include_last_offset=False) -> "
+         "(Tensor, Tensor, Tensor, Tensor)")
+      .function_only()
+      .doc(
+          "The sum, mean or largest elements of the rows of weight that each bag of indices "
+          "names, by the mode (0, 1, 2); then the bag of each index, the sizes of the bags, and "
+          "the rows that were largest.",
+          ">>> torch.embedding_bag(torch.eye(2), torch.tensor([0, 1]), torch.tensor([0]))[0]\n"
+          "tensor([[1., 1.]])");
+  ops.define(
+         "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, "
+         "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
+         "bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)")
+      .device_example(
+          "torch.embedding_bag(kernel.view(2, 2), rows, torch.tensor([0]), False, 0, False, None, "
+          "False, 1)")
+      .function_only()
+      .doc("Leaves out the indices that are padding_idx.");
+  ops.define(
+         "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "
+         "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+         "Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> "
+         "(Tensor, Tensor, Tensor, Tensor)")
+      .device_example("torch.ops.aten._embedding_bag(kernel.view(2, 2), rows, torch.tensor([0]))")
+      .internal();
+  ops.define(
+         "_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, "
+         "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, "
+         "Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> "
+         "(Tensor, Tensor, Tensor, Tensor)")
+      .device_example(
+          "torch.ops.aten._embedding_bag_forward_only(kernel.view(2, 2), rows, torch.tensor([0]))")
+      .internal();
+  // The first of them alone. Without offsets each row of indices is a bag.
+  ops.define(
+         "_pooled_embedding(Tensor weight, Tensor indices, Tensor? offsets, "
+         "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, "
+         "bool include_last_offset, int? padding_idx) -> Tensor")
+      .device_example("F.embedding_bag(rows, kernel.view(2, 2), torch.tensor([0]))")
       .internal();
   ops.define<embedding_dense_backward>(
          "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, "

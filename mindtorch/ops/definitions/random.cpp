@@ -455,6 +455,43 @@ void define_random(Registry& ops) {
       .random()
       .doc("Sets elements to 0 with probability `p` and scales the others to make up for it.",
            ">>> torch.dropout_(torch.ones(2), 1.0, True)\ntensor([0., 0.])");
+  ops.define(
+         "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, "
+         "bool training=False, Generator? generator=None) -> Tensor")
+      .function_only()
+      .random()
+      .doc(
+          "The input where it is positive, else scaled by a random number, or by the middle of "
+          "its range.",
+          ">>> torch.rrelu(torch.tensor([-24.0, 1.0]))\ntensor([-5.5000,  1.0000])");
+  ops.define(
+         "rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, "
+         "bool training=False, Generator? generator=None) -> Tensor(a!)")
+      .function_only()
+      .random()
+      .doc(
+          "The input where it is positive, else scaled by a random number, or by the middle of "
+          "its range.",
+          ">>> torch.rrelu_(torch.tensor([-24.0, 1.0]))\ntensor([-5.5000,  1.0000])");
+  ops.define(
+         "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, "
+         "Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> "
+         "Tensor")
+      .random()
+      .device_example("torch.ops.aten.rrelu_with_noise(x, x.clone(), 0.1, 0.2, True)")
+      .internal();
+  ops.define(
+         "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, "
+         "Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> "
+         "(Tensor, Tensor)")
+      .random()
+      .device_example("torch.ops.aten.rrelu_with_noise_functional(x, x, 0.1, 0.2, True)")
+      .internal();
+  ops.define(
+         "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, "
+         "Scalar upper, bool training, bool self_is_result) -> Tensor")
+      .device_example("torch.ops.aten.rrelu_with_noise_backward(x, x, x, 0.1, 0.2, True, False)")
+      .internal();
   ops.define("feature_dropout(Tensor self, float p, bool train) -> Tensor")
       .function_only()
       .random()

@@ -81,8 +81,7 @@ TensorSpec resized(const Tensor& self,
            "but got sizes ",
            to_string(self.sizes()), " and ", to_string(wanted));
   const auto method = static_cast<Interpolation>(mode);
-  const bool is_copy =
-      !is_backward && (method == Interpolation::kNearest || method == Interpolation::kNearestExact);
+  const bool is_copy = !is_backward && is_nearest(method);
   MT_CHECK(is_copy || is_floating_point(self.dtype()), NotImplementedError,
            "\"interpolate\" not implemented for '", legacy_name(self.dtype()), "'");
   Shape sizes = self.sizes();

@@ -178,12 +178,6 @@ def _native_batch_norm_functional(input, weight, bias, mean, var, training, mome
     return *results, mean, var
 
 
-def _embedding_bag(*args):
-    *args, padding_idx = args if len(args) == 9 else (*args, -1)
-    named = {} if padding_idx < 0 else {"padding_idx": padding_idx}
-    return torch.embedding_bag(*args, **named)
-
-
 # --- sizes, views, copies ---------------------------------------------------------------------
 
 
@@ -204,67 +198,6 @@ def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=Non
     values, inverse, counts = torch.unique_consecutive(self, True, True, dim)
     none = inverse.new_empty(0)
     return values, inverse if return_inverse else none, counts if return_counts else none
-
-
-# --- images -----------------------------------------------------------------------------------
-
-
-def _resize(mode, has_corners, antialias=False):
-    """An upsampling: by the size and a scale for each dimension, which only decides where the
-    points lie.
-    """
-    options = {"mode": mode, **({"antialias": True} if antialias else {})}
-
-    def call(self, output_size, *rest, **kwargs):
-        if has_corners:
-            corners, scales = (kwargs.pop("align_corners", None), rest)
-            if corners is None:
-                corners, scales = rest[0], rest[1:]
-            return _sized(self, output_size, (*scales, *kwargs.values()), corners)
-        return _sized(self, output_size, (*rest, *kwargs.values()), None)
-
-    def _sized(self, output_size, scales, corners):
-        given = dict(options) if corners is None else {**options, "align_corners": corners}
-        scales = [scale for scale in scales if scale is not None]
-        sizes = self.shape[2:]
-        whole = [math.floor(n * s) for n, s in zip(sizes, scales, strict=False)]
-        if len(scales) == len(sizes) and whole == list(output_size):
-            return _F.interpolate(self, scale_factor=scales, recompute_scale_factor=False, **given)
-        return _F.interpolate(self, size=list(output_size), **given)
-
-    def by_factors(input, output_size, *rest):
-        corners, factors = (rest[0], rest[1]) if has_corners else (None, rest[0])
-        given = dict(options) if corners is None else {**options, "align_corners": corners}
-        return _F.interpolate(input, size=output_size, scale_factor=factors, **given)
-
-    return call, by_factors
-
-
-_RESIZES = {
-    "upsample_nearest1d": _resize("nearest", False),
-    "upsample_nearest2d": _resize("nearest", False),
-    "upsample_nearest3d": _resize("nearest", False),
-    "_upsample_nearest_exact1d": _resize("nearest-exact", False),
-    "_upsample_nearest_exact2d": _resize("nearest-exact", False),
-    "_upsample_nearest_exact3d": _resize("nearest-exact", False),
-    "upsample_linear1d": _resize("linear", True),
-    "upsample_bilinear2d": _resize("bilinear", True),
-    "upsample_bicubic2d": _resize("bicubic", True),
-    "upsample_trilinear3d": _resize("trilinear", True),
-    "_upsample_bilinear2d_aa": _resize("bilinear", True, antialias=True),
-    "_upsample_bicubic2d_aa": _resize("bicubic", True, antialias=True),
-}
-
-
-def _max_unpool(self, indices, output_size, *_):
-    flat = self.new_zeros((*self.shape[: self.dim() - len(output_size)], math.prod(output_size)))
-    start = self.dim() - len(output_size)
-    filled = flat.scatter(-1, indices.flatten(start), self.flatten(start))
-    return filled.unflatten(-1, tuple(output_size))
-
-
-def _pad(mode):
-    return lambda self, padding: _F.pad(self, list(padding), mode=mode)
 
 
 # --- the table --------------------------------------------------------------------------------
@@ -345,20 +278,9 @@ FUNCTIONS = {
     "affine_grid_generator": lambda theta, size, align_corners: _F.affine_grid(
         theta, size, align_corners=align_corners
     ),
-    "col2im": _F.fold,
-    "glu": _F.glu,
-    "im2col": _F.unfold,
-    "max_unpool2d": _max_unpool,
-    "max_unpool3d": _max_unpool,
-    "pad": _F.pad,
     "_cdist_forward": lambda x1, x2, p, compute_mode: torch.cdist(x1, x2, p),
     "_euclidean_dist": lambda x1, x2: torch.cdist(x1, x2),
     "_pdist_forward": lambda self, p=2.0: torch.pdist(self, p),
-    "_embedding_bag": _embedding_bag,
-    **{f"reflection_pad{n}d": _pad("reflect") for n in (1, 2, 3)},
-    **{f"replication_pad{n}d": _pad("replicate") for n in (1, 2, 3)},
-    **{name: call for name, (call, _) in _RESIZES.items()},
-    **{f"{name}.vec": by_factors for name, (_, by_factors) in _RESIZES.items()},
     # losses
     "nll_loss": _internal["nll_loss_nd"],
     "nll_loss2d": _internal["nll_loss_nd"],

@@ -39,18 +39,6 @@ def _of(function):
     return call
 
 
-def _of_size(name):
-    """The derivative of a resize: (grad_output, output_size, input_size, the rest)."""
-
-    def call(grad_output, output_size, input_size, *rest):
-        operator = getattr(torch.ops.aten, name)
-        start = grad_output.new_zeros(tuple(input_size))
-        run = lambda x: operator(x, list(output_size), *rest)  # noqa: E731
-        return _gradients(run, [start], grad_output)[0]
-
-    return call
-
-
 def _of_view(view):
     """The derivative of a view: the gradient where the view's elements are, zero elsewhere."""
 
@@ -211,10 +199,6 @@ def _rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_m
     return _masked(results, mask)
 
 
-def _padding_backward(mode):
-    return _of(lambda x, padding: _F.pad(x, list(padding), mode=mode))
-
-
 def _value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
     if not keepdim and len(sizes) > 0:
         grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
@@ -276,20 +260,6 @@ FUNCTIONS = {
     "native_layer_norm_backward": _layer_norm_backward,
     "grid_sampler_2d_backward": _grid_sampler_backward("grid_sampler_2d_backward"),
     "grid_sampler_3d_backward": _grid_sampler_backward("grid_sampler_3d_backward"),
-    **{f"reflection_pad{n}d_backward": _padding_backward("reflect") for n in (1, 2, 3)},
-    **{f"replication_pad{n}d_backward": _padding_backward("replicate") for n in (1, 2, 3)},
-    **{
-        f"{name}_backward": _of_size(name)
-        for name in (
-            "upsample_nearest1d",
-            "upsample_nearest2d",
-            "upsample_nearest3d",
-            "upsample_linear1d",
-            "upsample_bilinear2d",
-            "upsample_bicubic2d",
-            "upsample_trilinear3d",
-        )
-    },
     # views and indices
     "diagonal_backward": _of_view(torch.diagonal),
     "index_select_backward": lambda grad, self_sizes, dim, index: grad.new_zeros(

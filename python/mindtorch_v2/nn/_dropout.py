@@ -3,6 +3,7 @@
 import warnings
 
 import mindtorch_v2 as torch
+from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
 
 
@@ -127,24 +128,11 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     >>> F.rrelu(torch.tensor([-24.0, 1.0]))
     tensor([-5.5000,  1.0000])
     """
-    if lower > upper:
-        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    if not training:
-        return torch.nn.functional.leaky_relu(input, (lower + upper) / 2, inplace)
-    negative = input <= 0
-    count = int(negative.sum())
-    drawn = torch.empty(count, dtype=torch.float64, device=input.device).uniform_(lower, upper)
-    slope = torch.ones_like(input).masked_scatter_(negative, drawn.to(input.dtype))
-    return input.mul_(slope) if inplace else input * slope
+    function = rrelu_ if inplace else torch.rrelu
+    return function(input, lower, upper, training)
 
 
-def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
-    """rrelu, in place.
-
-    >>> F.rrelu_(torch.tensor([-24.0, 1.0]))
-    tensor([-5.5000,  1.0000])
-    """
-    return rrelu(input, lower, upper, training, inplace=True)
+rrelu_ = _C._functions["rrelu_"]
 
 
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):

@@ -149,53 +149,29 @@ def _unpool_size(input, kernel_size, stride, padding, output_size, n):
     return list(output_size)
 
 
-def _unpool(input, indices, kernel_size, stride, padding, output_size, n):
-    sizes = _unpool_size(input, kernel_size, stride, padding, output_size, n)
-    if indices.dtype != torch.int64:
-        kind = indices.type().rpartition(".")[2].removesuffix("Tensor")
-        raise RuntimeError(f"elements in indices should be type int64 but got: {kind}")
-    if input.dim() not in (n + 1, n + 2):
-        wide = max(n, 2)
-        raise RuntimeError(
-            f"Input to max_unpooling{wide}d should be a {wide + 1}d or {wide + 2}d Tensor, but got "
-            f"a tensor with {input.dim() + wide - n} dimensions."
-        )
-    if input.shape != indices.shape:
-        raise RuntimeError(
-            "Expected shape of indices to be same as that of the input tensor "
-            f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
-        )
-    volume = math.prod(sizes)
-    if input.device.type == "cpu" and indices.numel() != 0:
-        for index in (indices.max().item(), indices.min().item()):
-            if not 0 <= index < volume:
-                shown = "x".join(str(size) for size in ([1] if n == 1 else []) + sizes)
-                raise RuntimeError(
-                    f"Found an invalid max index: {index} (output volumes are of size {shown})"
-                )
-    leading = list(input.shape[:-n])
-    flat = torch.zeros([*leading, volume], dtype=input.dtype, device=input.device)
-    flat = flat.scatter(-1, indices.flatten(-n), input.flatten(-n))
-    return flat.view(*leading, *sizes)
-
-
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """The elements that max_pool1d found, at their places; 0 elsewhere.
 
     >>> F.max_unpool1d(torch.tensor([[3., 2.]]), torch.tensor([[1, 2]]), 2)
     tensor([[0., 3., 2., 0.]])
     """
-    return _unpool(input, indices, kernel_size, stride, padding, output_size, 1)
+    sizes = _unpool_size(input, kernel_size, stride, padding, output_size, 1)
+    # A line is an image with one column.
+    images = input.unsqueeze(-1), indices.unsqueeze(-1)
+    return _ops["max_unpool2d"](*images, [*sizes, 1]).squeeze(-1)
 
 
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """The elements that max_pool2d found, at their places; 0 elsewhere."""
-    return _unpool(input, indices, kernel_size, stride, padding, output_size, 2)
+    sizes = _unpool_size(input, kernel_size, stride, padding, output_size, 2)
+    return _ops["max_unpool2d"](input, indices, sizes)
 
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """The elements that max_pool3d found, at their places; 0 elsewhere."""
-    return _unpool(input, indices, kernel_size, stride, padding, output_size, 3)
+    sizes = _unpool_size(input, kernel_size, stride, padding, output_size, 3)
+    steps = kernel_size if stride is None or stride == [] else stride
+    return _ops["max_unpool3d"](input, indices, sizes, steps, padding)
 
 
 # --- norms of windows ---
@@ -234,61 +210,22 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 # --- windows at random places ---
 
 
-def _fractional_starts(samples, size, kernel, count, name):
-    """Where each of `count` windows begins: (batch, channels, count)."""
-    if count + kernel - 1 > size:
-        raise RuntimeError(
-            f"{name}(): pool {_side(name, kernel)} too large relative to input {_side(name, size)}"
-        )
-    if count == 1:
-        return torch.full((*samples.shape, 1), size - kernel, device=samples.device)
-    alpha = (size - kernel) / (count - 1)
-    steps = torch.arange(count - 1, device=samples.device)
-    samples = samples.double().unsqueeze(-1)
-    places = ((steps + samples) * alpha).long() - (samples * alpha).long()
-    last = torch.full_like(places[..., :1], size - kernel)
-    return torch.cat([places, last], -1)
-
-
-def _side(name, size):
-    return f"height {size}" if name.endswith("2d") else f"time {size}"
-
-
-def _fractional(n, name, input, kernel_size, output_size, output_ratio, samples):
+def _fractional(n, input, kernel_size, output_size, output_ratio, samples):
+    name = f"fractional_max_pool{n}d"
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    if input.dim() not in (n + 1, n + 2):
-        raise RuntimeError(
-            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}"
-        )
-    kernel = _per_dimension(kernel_size, n)
     if output_size is None:
-        if len(output_ratio) > n:
-            raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple.")
-        output_size = [int(input.size(d - n) * output_ratio[d]) for d in range(n)]
-    counts = _per_dimension(output_size, n)
-    batched = input if input.dim() == n + 2 else input.unsqueeze(0)
+        if n == 2 and len(output_ratio) > n:
+            raise ValueError(
+                f"{name} requires output_ratio to either be a single Int or tuple of Ints."
+            )
+        ratios = _per_dimension(output_ratio, n)
+        output_size = [int(input.size(d - n) * ratios[d]) for d in range(n)]
     if samples is None:
-        samples = torch.rand(*batched.shape[:2], n, dtype=input.dtype, device=input.device)
-    # The samples of an image are for width, height; those of a volume for depth, height, width.
-    order = (1, 0) if n == 2 else (0, 1, 2)
-    places = None
-    for d in range(n):
-        size = batched.size(d - n)
-        starts = _fractional_starts(samples[..., order[d]], size, kernel[d], counts[d], name)
-        inside = torch.arange(kernel[d], device=input.device)
-        along = starts.unsqueeze(-1) + inside  # (batch, channels, windows, kernel)
-        if places is None:
-            places = along
-            continue
-        places = places[..., :, None, :, None] * size + along[..., None, :, None, :]
-        places = places.flatten(-2).flatten(-3, -2)
-    values = batched.flatten(2).gather(2, places.flatten(2)).view(places.shape)
-    largest, where = values.max(-1)
-    indices = places.gather(-1, where.unsqueeze(-1)).squeeze(-1)
-    shape = [*batched.shape[:2], *counts]
-    largest, indices = largest.view(shape), indices.view(shape)
-    return (largest, indices) if input.dim() == n + 2 else (largest[0], indices[0])
+        batch = 1 if input.dim() == n + 1 else input.size(0)
+        sizes = (batch, input.size(-n - 1), n)
+        samples = torch.rand(sizes, dtype=input.dtype, device=input.device)
+    return _ops[name](input, kernel_size, output_size, samples)
 
 
 def fractional_max_pool2d_with_indices(
@@ -300,15 +237,7 @@ def fractional_max_pool2d_with_indices(
     _random_samples=None,
 ):
     """fractional_max_pool2d, and where the elements are."""
-    return _fractional(
-        2,
-        "fractional_max_pool2d",
-        input,
-        kernel_size,
-        output_size,
-        output_ratio,
-        _random_samples,
-    )
+    return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
 def fractional_max_pool3d_with_indices(
@@ -320,15 +249,7 @@ def fractional_max_pool3d_with_indices(
     _random_samples=None,
 ):
     """fractional_max_pool3d, and where the elements are."""
-    return _fractional(
-        3,
-        "fractional_max_pool3d",
-        input,
-        kernel_size,
-        output_size,
-        output_ratio,
-        _random_samples,
-    )
+    return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
 def fractional_max_pool2d(

@@ -1,5 +1,7 @@
 """Functions of torch.nn.functional on pairs of vectors, and on rows of a table."""
 
+import warnings
+
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
@@ -72,15 +74,8 @@ def _grouped_product(a, b, offs):
     return torch.cat([*parts, a.new_zeros(a.size(1), b.size(1) - ends[-1])], dim=1)
 
 
-_embedding_bag = _ops["_embedding_bag"]
-_BAG_DTYPES = frozenset([torch.float16, torch.bfloat16, torch.float32, torch.float64])
-
-
-def _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
-    """Whether bags of one length are one op: no row has to be weighted, left out or counted."""
-    if scale_grad_by_freq or sparse or per_sample_weights is not None or padding_idx is not None:
-        return False
-    return weight.device.type in ("cpu", "meta")
+_pooled_embedding = _ops["_pooled_embedding"]
+_BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
 def embedding_bag(
@@ -102,6 +97,14 @@ def embedding_bag(
     >>> F.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0], [3.0]]))
     tensor([[2.]])
     """
+    if weight.dtype == torch.int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage "
+            "`embedding_bag(weight, input, ...)` is deprecated, and should now be "
+            "`embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        weight, input = input, weight
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
@@ -114,147 +117,40 @@ def embedding_bag(
                 f" of fixed length sequences. However, found offsets of type {type(offsets)}"
             )
     elif input.dim() == 1:
-        bags, owner = _owners(input, offsets, include_last_offset)
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
     else:
         raise ValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
         )
-    if mode not in ("sum", "mean", "max"):
+    if mode not in _BAG_MODES:
         raise ValueError("mode has to be one of sum, mean or max")
     if mode == "max" and scale_grad_by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
+    if max_norm is not None:
+        with torch.no_grad():
+            torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. "
             "per_sample_weights is only supported for mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
-    if weight.dtype not in _BAG_DTYPES:
-        name = "CPUBoolType" if weight.dtype is torch.bool else weight.type()
-        raise RuntimeError(
-            "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
-            f"Half, BFloat16, Float, Double; but got {name} instead (while checking arguments for "
-            "embedding_bag)"
-        )
-    if max_norm is not None:
-        with torch.no_grad():
-            torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
-    if input.dim() == 2:
-        if _has_bags(weight, scale_grad_by_freq, sparse, per_sample_weights, padding_idx):
-            if mode == "max" and input.size(1) > 0:
-                with_row = _looked_up(lambda: _largest(weight, input), input, weight, mode)
-                return weight.gather(0, with_row)
-            if mode != "max":
-                is_mean = mode == "mean"
-                return _looked_up(
-                    lambda: _embedding_bag(weight, input, is_mean), input, weight, mode
-                )
-        bags, length = input.shape
-        owner = torch.arange(bags, device=input.device).repeat_interleave(length)
-        input = input.reshape(-1)
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights.reshape(-1)
-    indices = input
-    rows = _looked_up(
-        lambda: torch.embedding(weight, indices, -1, scale_grad_by_freq, sparse),
-        indices,
+    return _pooled_embedding(
         weight,
-        mode,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        _BAG_MODES[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
     )
-    if padding_idx is not None:
-        if not -weight.size(0) <= padding_idx < weight.size(0):
-            raise AssertionError("padding_idx must be within the number of embeddings")
-        kept = input != padding_idx % weight.size(0)
-        rows, owner = rows[kept], owner[kept]
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights[kept]
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(1)
-    return _pooled(rows, owner, bags, mode)
-
-
-def _looked_up(look_up, input, weight, mode):
-    """look_up(), with torch's error for an index that names no row."""
-    try:
-        return look_up()
-    except IndexError:
-        if _C._vmap_level() > 0:  # which one it is differs between samples
-            raise
-        raise _wrong_index(input, weight, mode) from None
-
-
-def _wrong_index(input, weight, mode):
-    """The error for the first index that names no row."""
-    count = weight.size(0)
-    flat = input.reshape(-1)
-    place = int(((flat < 0) | (flat >= count)).nonzero()[0])
-    value = int(flat[place])
-    if mode == "max":
-        return RuntimeError(
-            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {value}"
-        )
-    return RuntimeError(
-        f"Index {place} of input takes value {value} which is not in the valid range [0, {count})"
-    )
-
-
-_PIECE_BYTES = 32 * 1024  # of rows that are looked at together
-
-
-@torch.no_grad()
-def _largest(weight, input):
-    """For every bag and column the index of the row of weight whose element is the largest."""
-    bags, length = input.shape
-    bag_bytes = max(1, length * weight.size(1) * weight.element_size())
-    step = max(1, _PIECE_BYTES // bag_bytes)
-    pieces = []
-    for begin in range(0, max(bags, 1), step):
-        own = input[begin : begin + step]
-        pieces.append(own.gather(1, torch.embedding(weight, own).max(1)[1]))
-    return torch.cat(pieces).to(torch.int64)
-
-
-def _owners(input, offsets, include_last_offset):
-    """(number of bags, the bag of every index)."""
-    if offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
-    if offsets.dim() != 1:
-        raise ValueError("offsets has to be a 1D Tensor")
-    if offsets.numel() and int(offsets[0]) != 0:
-        raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-            f"position 0. However, got {int(offsets[0])}"
-        )
-    if offsets.numel() and int(offsets[-1]) > input.size(0):
-        raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {input.size(0)} but got "
-            f"offsets[-1] of {int(offsets[-1])}"
-        )
-    starts = offsets[:-1] if include_last_offset else offsets
-    places = torch.arange(input.size(0), device=input.device, dtype=offsets.dtype)
-    return starts.size(0), torch.searchsorted(starts.contiguous(), places, right=True) - 1
-
-
-def _pooled(rows, owner, bags, mode):
-    zeros = rows.new_zeros(bags, rows.size(1))
-    counts = torch.bincount(owner, minlength=bags)
-    if mode == "max":
-        if rows.size(0) == 0:
-            return zeros.index_add(0, owner, rows)  # zeros, with a gradient
-        # Every bag as a row, filled up with -inf; the bags follow one another in `rows`.
-        place = torch.arange(rows.size(0), device=rows.device) - (counts.cumsum(0) - counts)[owner]
-        shape = (bags, int(counts.max()), rows.size(1))
-        padded = rows.new_full(shape, float("-inf")).index_put((owner, place), rows)
-        # Not amax: of equal rows the first one gets the gradient.
-        return padded.max(1)[0].masked_fill((counts == 0).unsqueeze(1), 0)
-    # 16-bit floats are rounded once, at the end.
-    wide = torch.promote_types(rows.dtype, torch.float32)
-    total = zeros.to(wide).index_add(0, owner, rows.to(wide))
-    if mode == "mean":
-        total = total / counts.clamp_min(1).to(wide).unsqueeze(1)
-    return total.to(rows.dtype)
 
 
 _make_overridable(globals())

@@ -9,7 +9,6 @@ import copyreg
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C
 from mindtorch_v2._overridable import make_overridable as _make_overridable
-from mindtorch_v2.nn import _autocast
 from mindtorch_v2.nn._attention import multi_head_attention_forward
 from mindtorch_v2.nn._classification_losses import (
     binary_cross_entropy,
@@ -47,7 +46,6 @@ from mindtorch_v2.nn._normalization import (
     instance_norm,
     local_response_norm,
 )
-from mindtorch_v2.nn._padding import pad
 from mindtorch_v2.nn._pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -250,26 +248,6 @@ def prelu(input, weight):
     return torch.prelu(input, weight)
 
 
-def glu(input, dim=-1):
-    """The first half along `dim`, times the sigmoid of the second.
-
-    >>> F.glu(torch.tensor([2., 0.]))
-    tensor([1.])
-    """
-    if input.dim() == 0:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
-    size = input.size(dim)
-    if size % 2 != 0:
-        raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}"
-        )
-    if not input.is_floating_point() and not input.is_meta:
-        kind = input.type().rpartition(".")[2].removesuffix("Tensor")
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{kind}'")
-    first, second = input.chunk(2, dim)
-    return first * second.sigmoid()
-
-
 def tanhshrink(input):
     """input - tanh(input).
 
@@ -409,5 +387,4 @@ def one_hot(tensor, num_classes=-1):
     return result.scatter_(-1, tensor.unsqueeze(-1), 1)
 
 
-_autocast.apply_policies(globals())
 _make_overridable(globals())

@@ -436,7 +436,8 @@ for op, result in results.items():
     layers = ("_lstm_layer", "_gru_layer", "_rnn_layer")  # CANN has none: made of other ops there
     known = {f"{layer}{way}" for layer in layers for way in ("", "_backward")}
     known |= {"_coo_mm", "_coo_dot", "_coo_dense", "_coo_merge", "_coo_add"}  # likewise
-    known |= {"_interpolate", "_interpolate_backward", "_embedding_bag"}  # likewise
+    known |= {"_interpolate", "_interpolate_backward", "_rows_of_bags", "_pad_edges"}  # likewise
+    known |= {"_pad_edges_backward", "_im2col", "_col2im", "_max_unpool"}  # likewise
     known |= {"dot", "inner"}  # CANN multiplies no matrices of integers
     known |= DECOMPOSITIONS
     found = {line.split()[0] for line in text.splitlines()}

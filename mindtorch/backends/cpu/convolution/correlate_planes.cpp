@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/backends/cpu/convolution/patch.h"
 #include "mindtorch/backends/cpu/convolution/plane_rows.h"
@@ -94,7 +95,7 @@ class PlanePatch {
   };
 
   static int64_t ceil_div_signed(int64_t a, int64_t b) {
-    return a > 0 ? (a + b - 1) / b : -(-a / b);
+    return a > 0 ? ceil_div(a, b) : -(-a / b);
   }
   int64_t size() const { return c_.channels * layout_.channel_size(height_) + kPatchSlack; }
 

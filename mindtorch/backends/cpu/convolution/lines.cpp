@@ -6,6 +6,7 @@
 //
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/convolution/lines.h"
 #include "mindtorch/backends/cpu/tiles/registers-inl.h"
 
@@ -111,7 +112,7 @@ void tiles_of(const LineProduct<T>& m) {
   if (first < m.outputs) tile<kR, kV>(m, m.outputs - kR);
 }
 
-int64_t padded_to(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
+int64_t padded_to(int64_t count, int64_t unit) { return ceil_div(count, unit) * unit; }
 
 template <int kV, typename T>
 void line(const LineProduct<T>& m) {

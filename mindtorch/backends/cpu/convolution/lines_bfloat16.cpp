@@ -1,5 +1,6 @@
 #include "mindtorch/backends/cpu/bfloat16_tiles.h"
 #include "mindtorch/backends/cpu/bfloat16_words.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/convolution/lines.h"
 #include "mindtorch/base/error.h"
 
@@ -87,7 +88,7 @@ MT_BF16_TARGET void tiles_of(const LineProduct<uint16_t>& m) {
   if (first < m.outputs) tile<kR, kV>(m, m.outputs - kR);
 }
 
-int64_t padded_to(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
+int64_t padded_to(int64_t count, int64_t unit) { return ceil_div(count, unit) * unit; }
 
 template <int kV>
 void line(const LineProduct<uint16_t>& m) {

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/convolution/padded_images.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include <algorithm>
 #include <cstring>
@@ -75,8 +76,8 @@ std::vector<LineRun> runs_of(const Axis& axis, int64_t pixel, bool has_equal_ste
   std::vector<LineRun> runs;
   for (LineRun run : whole) {
     for (int64_t left = run.count; left > 0;) {  // of about the same length
-      const int64_t pieces = (left + kMostTapsOfRun - 1) / kMostTapsOfRun;
-      run.count = (left + pieces - 1) / pieces;
+      const int64_t pieces = ceil_div(left, kMostTapsOfRun);
+      run.count = ceil_div(left, pieces);
       runs.push_back(run);
       run.offset += run.count * pixel;
       run.term += run.count * run.term_step;

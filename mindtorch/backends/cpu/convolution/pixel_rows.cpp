@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "mindtorch/backends/cpu/convolution/pixel_rows.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/convolution/pixel_rows.h"
 #include "mindtorch/backends/cpu/tiles/registers-inl.h"
 #include "mindtorch/backends/cpu/tiles/row-inl.h"
@@ -50,7 +51,7 @@ HWY_INLINE void for_channels(int64_t channels, const Body& body) {
 HWY_INLINE void find_inside(const PixelRow& row, int64_t offset, int64_t& first, int64_t& last) {
   const auto at_least = [&](int64_t pixel) {  // the first output that reads `pixel` or more
     const int64_t distance = pixel - offset;
-    return distance <= 0 ? 0 : (distance + row.stride - 1) / row.stride;
+    return distance <= 0 ? 0 : ceil_div(distance, row.stride);
   };
   first = std::min(at_least(0), row.out);
   last = std::min(std::max(at_least(row.in), first), row.out);

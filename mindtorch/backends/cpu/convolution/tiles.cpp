@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/convolution/tiles.h"
 #include "mindtorch/backends/cpu/tiles/registers-inl.h"
 
@@ -105,7 +106,7 @@ HWY_INLINE void tile(const Multiply<T>& m,
 template <int kR, typename T>
 void tile_of(const Multiply<T>& m, const T* a, const T* bias, T* c, int64_t column, int64_t count) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const auto vectors = (count + lanes - 1) / lanes;
+  const auto vectors = ceil_div(count, lanes);
   const int64_t rest = count - (vectors - 1) * lanes;
   const auto last = static_cast<size_t>(rest);
   if (rest == lanes) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fft/folded_lines.h"
 #include "mindtorch/backends/cpu/fft/plan.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -288,7 +289,7 @@ void run_real(const FoldedLines<T>& p, int64_t count) {
 
 template <typename T>
 void transform_real_lines(const FoldedLines<T>& p, int64_t count) {
-  switch ((2 * (p.length / 2 + 1) + kLanes<T> - 1) / kLanes<T>) {
+  switch (ceil_div(2 * (p.length / 2 + 1), kLanes<T>)) {
     case 2:
       return run_real<2>(p, count);
     case 3:
@@ -317,7 +318,7 @@ void run_by_quarters(const FoldedLines<T>& p, int64_t count) {
 
 template <typename T>
 void transform(const FoldedLines<T>& p, int64_t count) {
-  const auto vectors = [](int64_t numbers) { return (numbers + kLanes<T> - 1) / kLanes<T>; };
+  const auto vectors = [](int64_t numbers) { return ceil_div(numbers, kLanes<T>); };
   if (p.length % 2 == 0 && p.length >= kLanes<T>) {
     switch (vectors(2 * (p.length / 4 + 1))) {
       case 1:

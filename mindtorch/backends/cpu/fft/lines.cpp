@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fft/folded_lines.h"
 #include "mindtorch/backends/cpu/fft/register_lines.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
@@ -36,7 +37,7 @@ void as_matrix(const LinePlan<T>& plan, const T* from, T* to, bool inverse, T sc
   const int64_t columns = plan.of_rows->length;
   const int64_t lines = panel_lines<T>();
   const ScratchArray<T> middle(2 * plan.length);
-  const auto panels = [&](int64_t of) { return (of + lines - 1) / lines; };
+  const auto panels = [&](int64_t of) { return ceil_div(of, lines); };
   // The last panel reaches back over lines that another one has, too.
   const auto transform_columns = [&](int64_t begin, int64_t end) {
     const ScratchArray<T> work(4 * lines * rows);
@@ -169,7 +170,7 @@ void transform_lines(
   if (transform_short_lines(kind, length, count, from, to, scale)) return;
   const auto plan = line_plan<T>(length);
   const int64_t lines = panel_lines<T>();
-  const int64_t panels = (count + lines - 1) / lines;
+  const int64_t panels = ceil_div(count, lines);
   const bool are_enough = panels >= kEnoughPanels || length < kLeastLength || count == 1;
   const double gain = are_enough ? 1 : kGainOfFewPanels;
   if (plan->panel != nullptr && gain * static_cast<double>(panels) * plan->cost_of_panel <=
@@ -189,7 +190,7 @@ void transform_lines(
   const bool reads = from.step == 2;
   const bool writes = to.step == 2;
   const int64_t block = reads && writes ? 1 : 8;
-  const int64_t blocks = (count + block - 1) / block;
+  const int64_t blocks = ceil_div(count, block);
   const auto run = [&](int64_t begin, int64_t end) {
     const ScratchArray<T> copied(reads && writes ? 0 : 2 * block * length);
     const Lines<T> rows = {copied.get(), 2, 2 * length};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/fft/plan_cache.h"
 #include "mindtorch/backends/cpu/fft/roots.h"
@@ -73,7 +74,7 @@ double panel_cost_of(int64_t length) {
 template <typename T>
 double matrix_cost(int64_t rows, int64_t columns) {
   const auto panels = [](int64_t count) {
-    return static_cast<double>((count + panel_lines<T>() - 1) / panel_lines<T>());
+    return static_cast<double>(ceil_div(count, panel_lines<T>()));
   };
   return kLine + panels(columns) * panel_cost_of<T>(rows) +
          panels(rows) * panel_cost_of<T>(columns);
@@ -128,7 +129,7 @@ void plan_matrix(LinePlan<T>& plan, int64_t rows) {
   const int64_t lines = panel_lines<T>();
   plan.of_columns = std::make_shared<PanelPlan<T>>(rows);
   plan.of_rows = std::make_shared<PanelPlan<T>>(columns);
-  const int64_t panels = (columns + lines - 1) / lines;
+  const int64_t panels = ceil_div(columns, lines);
   plan.turns.reserve(static_cast<size_t>(panels * rows * lines * 2));
   for (int64_t panel = 0; panel < panels; ++panel) {
     const int64_t first = std::min(panel * lines, columns - lines);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fft/folded_lines.h"
 #include "mindtorch/backends/cpu/fft/lines.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
@@ -24,7 +25,7 @@ int64_t lines_at_once(int64_t length, int64_t count) {
   constexpr int64_t kBlocks = 16;
   const int64_t most =
       std::clamp(kNumbers / std::max<int64_t>(length, 1), int64_t{1}, 4 * panel_lines<T>());
-  const int64_t some = std::max(panel_lines<T>() / 2, (count + 2 * kBlocks - 1) / (2 * kBlocks));
+  const int64_t some = std::max(panel_lines<T>() / 2, ceil_div(count, 2 * kBlocks));
   return 2 * std::min(most, some);
 }
 
@@ -34,7 +35,7 @@ void for_blocks(int64_t length, int64_t count, const Body& body) {
   constexpr int64_t kNumbersPerThread = 1 << 12;
   constexpr int64_t kLongLine = 1 << 16;
   const int64_t block = lines_at_once<T>(length, count);
-  const int64_t blocks = (count + block - 1) / block;
+  const int64_t blocks = ceil_div(count, block);
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) body(i * block, std::min(block, count - i * block));
   };
@@ -144,7 +145,7 @@ struct PairsMemory {
 template <typename T, typename Body>
 void for_pairs_of_lines(const LinePlan<T>& plan, int64_t count, const Body& body) {
   const int64_t at_once = 2 * panel_lines<T>();
-  const int64_t panels = (count + at_once - 1) / at_once;
+  const int64_t panels = ceil_div(count, at_once);
   constexpr double kOperationsPerThread = 1 << 13;
   const auto grain = std::max<int64_t>(
       1, static_cast<int64_t>(kOperationsPerThread / std::max(plan.cost_of_panel, 1.0)));

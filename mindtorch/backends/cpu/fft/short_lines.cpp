@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/fft/plan.h"
 #include "mindtorch/backends/cpu/fft/short_lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -113,7 +114,7 @@ void multiply_all_rows(const RowProduct<T>& p, int64_t rows) {
 template <typename T>
 void multiply(const RowProduct<T>& p, int64_t rows) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
-  switch ((p.columns + kLanes - 1) / kLanes) {
+  switch (ceil_div(p.columns, kLanes)) {
     case 1:
       return multiply_all_rows<1>(p, rows);
     case 2:

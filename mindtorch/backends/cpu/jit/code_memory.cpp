@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/jit/code_memory.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@ namespace mindtorch::cpu::jit {
 
 CodeMemory::CodeMemory(std::span<const uint8_t> code) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  const size_t size = (code.size() + page - 1) / page * page;
+  const size_t size = ceil_div(code.size(), page) * page;
   void* const pages =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) return;

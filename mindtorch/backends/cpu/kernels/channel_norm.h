@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/pointwise.h"
 #include "mindtorch/backends/cpu/tiles/norm.h"
 #include "mindtorch/tensor/tensor.h"
@@ -14,7 +15,7 @@ namespace mindtorch::cpu {
 // can work on one. Always alike, so that the number of threads does not change a sum.
 inline constexpr int64_t kPlanePart = 32 * 1024;
 
-inline int64_t parts_of(int64_t elements) { return (elements + kPlanePart - 1) / kPlanePart; }
+inline int64_t parts_of(int64_t elements) { return ceil_div(elements, kPlanePart); }
 
 // The moments of a part, in two passes: of the dtype that sums have, a block at a time.
 // Row::kMoments is exact to double and takes twice as long.

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/kernels/convolution.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/wide.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -134,7 +135,7 @@ void sum_channels(const Tensor& grad, const Tensor& out) {
   const int64_t channels = out.numel();
   const int64_t batch = grad.size(0);
   const int64_t size = batch == 0 ? 0 : grad.numel() / (batch * channels);
-  const int64_t pieces = (size + kLength - 1) / kLength;
+  const int64_t pieces = ceil_div(size, kLength);
   std::vector<W> sums(static_cast<size_t>(batch * channels * pieces));
   const RowFn sum = find_row(Row::kSum, grad.dtype());
   const auto* const first = static_cast<const std::byte*>(grad.data_ptr());

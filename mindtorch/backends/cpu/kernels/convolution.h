@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/convolution/correlation.h"
 #include "mindtorch/tensor/tensor.h"
 
@@ -106,7 +107,7 @@ struct ConvolutionGeometry {
       axis.taps.push_back({-(from / stride[i]), k});
     }
     // Element q * stride + place - padding of the large side, from the first q that is inside.
-    const int64_t q = std::max<int64_t>(0, (padding[i] - place + stride[i] - 1) / stride[i]);
+    const int64_t q = std::max<int64_t>(0, ceil_div(padding[i] - place, stride[i]));
     axis.first = q * stride[i] + place - padding[i];
     axis.out = axis.first >= large[i] ? 0 : (large[i] - 1 - axis.first) / stride[i] + 1;
     for (convolution::Tap& tap : axis.taps) tap.offset += q;

@@ -35,7 +35,7 @@ void embedding(
                });
 }
 
-void embedding_bag(
+void rows_of_bags(
     ops::Launch&, const Tensor& weight, const Tensor& indices, bool is_mean, Tensor& out) {
   const Tensor places = as_index(indices);
   const auto* const place = places.data<int64_t>();
@@ -157,7 +157,7 @@ void embedding_renorm(
 
 void register_embedding(ops::Registry& registry) {
   registry.kernel<embedding>(DeviceType::kCpu, "embedding").takes(kAnyType);
-  registry.kernel<embedding_bag>(DeviceType::kCpu, "_embedding_bag");
+  registry.kernel<rows_of_bags>(DeviceType::kCpu, "_rows_of_bags");
   registry.kernel<embedding_dense_backward>(DeviceType::kCpu, "embedding_dense_backward")
       .takes(kAllOrComplex);
   registry.kernel<embedding_renorm>(DeviceType::kCpu, "embedding_renorm_");

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/kernels/list_ranges.h"
@@ -141,7 +142,7 @@ void norm_list(ops::Launch&, TensorList self, const Scalar& ord, Tensor& first) 
   for (const Tensor& tensor : self) {
     dense.push_back(as_contiguous(tensor));
     first_block.push_back(first_block.back() +
-                          static_cast<size_t>((tensor.numel() + kBlock - 1) / kBlock));
+                          static_cast<size_t>(ceil_div(tensor.numel(), kBlock)));
   }
   std::vector<double> sums(first_block.back());
   parallel_for(0, static_cast<int64_t>(sums.size()), 2, [&](int64_t begin, int64_t end) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/indexing.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -279,9 +280,8 @@ void scatter_nest(Combine how, const Indexed& indexed, const Nest& nest, bool ro
   // part of every line across the indexed dim.
   const int64_t lines = count(nest.outer);
   const int64_t threads = std::min<int64_t>(num_threads(), indexed.numel() / kElementGrain);
-  const int64_t parts =
-      line.self_step == 0 ? 1 : std::max<int64_t>(1, (threads + lines - 1) / lines);
-  const int64_t part_size = ((line.count + parts - 1) / parts + 63) / 64 * 64;
+  const int64_t parts = line.self_step == 0 ? 1 : std::max<int64_t>(1, ceil_div(threads, lines));
+  const int64_t part_size = ceil_div(ceil_div(line.count, parts), 64) * 64;
   const int64_t unit = nest.along.size * std::min(part_size, line.count);
   parallel_for(0, lines * parts, std::max<int64_t>(1, kElementGrain / unit),
                [&](int64_t begin, int64_t end) {
@@ -291,17 +291,16 @@ void scatter_nest(Combine how, const Indexed& indexed, const Nest& nest, bool ro
                    IndexedLine part = line;
                    part.count = std::min(part_size, line.count - first);
                    const int64_t next = parts == 1 ? end : number + 1;
-                   for_places(nest.outer, number / parts, (next + parts - 1) / parts,
-                              [&](Offsets at) {
-                                at.self += first * line.self_step;
-                                at.index += first * line.index_step;
-                                at.other += first * line.other_step;
-                                for (int64_t i = 0; i < nest.along.size && part.count > 0; ++i) {
-                                  run(part, at);
-                                  at.index += nest.along.index;
-                                  at.other += nest.along.other;
-                                }
-                              });
+                   for_places(nest.outer, number / parts, ceil_div(next, parts), [&](Offsets at) {
+                     at.self += first * line.self_step;
+                     at.index += first * line.index_step;
+                     at.other += first * line.other_step;
+                     for (int64_t i = 0; i < nest.along.size && part.count > 0; ++i) {
+                       run(part, at);
+                       at.index += nest.along.index;
+                       at.other += nest.along.other;
+                     }
+                   });
                    number = next;
                  }
                });
@@ -316,7 +315,7 @@ class Stripes {
  public:
   // With elements of `dtype` while they are side by side.
   Stripes(const Nest& nest, DType dtype)
-      : nest_(nest), dtype_(dtype), per_line_((nest.line.count + kColumns - 1) / kColumns) {}
+      : nest_(nest), dtype_(dtype), per_line_(ceil_div(nest.line.count, kColumns)) {}
 
   bool are_worthwhile() const {
     const IndexedLine& line = nest_.line;

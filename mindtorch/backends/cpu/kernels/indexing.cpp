@@ -1,5 +1,6 @@
 // index, index_put_, index_select and the masks: whole slices move at once.
 #include "mindtorch/backends/cpu/indexing.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include <limits>
 
@@ -319,8 +320,8 @@ void index_fill(
 // The elements that are not zero are counted and then written, in pieces of the array.
 struct NonzeroPieces {
   NonzeroPieces(DType dtype, const char* data, int64_t n)
-      : n(n), step(std::max<int64_t>(1, (n + pieces_of(n) - 1) / pieces_of(n))) {
-    starts.resize(static_cast<size_t>((n + step - 1) / step));
+      : n(n), step(std::max<int64_t>(1, ceil_div(n, pieces_of(n)))) {
+    starts.resize(static_cast<size_t>(ceil_div(n, step)));
     parallel_for(0, static_cast<int64_t>(starts.size()), 1, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
         starts[static_cast<size_t>(i)] =

@@ -23,6 +23,7 @@ void register_loss(ops::Registry& registry);
 void register_matmul(ops::Registry& registry);
 void register_norm(ops::Registry& registry);
 void register_optimizer(ops::Registry& registry);
+void register_padding(ops::Registry& registry);
 void register_pooling(ops::Registry& registry);
 void register_random(ops::Registry& registry);
 void register_recurrent(ops::Registry& registry);
@@ -38,6 +39,7 @@ void register_softmax(ops::Registry& registry);
 void register_sort(ops::Registry& registry);
 void register_sparse(ops::Registry& registry);
 void register_unique(ops::Registry& registry);
+void register_windows(ops::Registry& registry);
 
 // All CPU kernels and the pointwise engine.
 void register_cpu(ops::Registry& registry);

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -96,7 +97,7 @@ void nll_loss(ops::Launch&,
       double loss = 0;
       double weight = 0;
     };
-    std::vector<Sums> parts(static_cast<size_t>((classes.count() + kLossGrain - 1) / kLossGrain));
+    std::vector<Sums> parts(static_cast<size_t>(ceil_div(classes.count(), kLossGrain)));
     parallel_for(0, static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) {
         Sums sums;

@@ -27,6 +27,7 @@ void register_cpu(ops::Registry& registry) {
   register_matmul(registry);
   register_norm(registry);
   register_optimizer(registry);
+  register_padding(registry);
   register_pooling(registry);
   register_random(registry);
   register_recurrent(registry);
@@ -42,6 +43,7 @@ void register_cpu(ops::Registry& registry) {
   register_sort(registry);
   register_sparse(registry);
   register_unique(registry);
+  register_windows(registry);
 }
 
 }  // namespace mindtorch::cpu

@@ -1,6 +1,6 @@
 // Images in another size.
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
@@ -19,64 +19,23 @@ using sampling::WeightedRow;
 
 constexpr int64_t kResizeGrain = 8 * 1024;  // elements that are worth a thread
 
-bool is_nearest(Interpolation mode) {
-  return mode == Interpolation::kNearest || mode == Interpolation::kNearestExact;
-}
-
-template <typename W>
-W cubic(W x, bool is_inner) {
-  constexpr W kA = W(-0.75);
-  if (is_inner) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
-  return ((x - 5) * x + 8) * x * kA - 4 * kA;
-}
-
-// Of one dimension. `scale` is how many times larger the result is, 0: what the sizes say. Taps
-// that count nothing name the number behind the source, which is 0: infinities elsewhere do no
-// harm.
+// Of one dimension. Taps that count nothing name the number behind the source, which is 0:
+// infinities elsewhere do no harm.
 template <typename W>
 ResizeTaps<W> make_taps(
     Interpolation mode, int64_t source, int64_t wanted, double scale, bool align_corners) {
-  const double by_size = static_cast<double>(source) / static_cast<double>(wanted);
-  double ratio = scale > 0 ? 1 / scale : by_size;
-  if (align_corners) {
-    ratio = wanted > 1 ? static_cast<double>(source - 1) / static_cast<double>(wanted - 1) : 0;
-  }
-  ResizeTaps<W> result{1, wanted, {}, {}};
-  if (mode == Interpolation::kLinear) result.taps = 2;
-  if (mode == Interpolation::kCubic) result.taps = 4;
+  ResizeTaps<W> result{ops::tap_count(mode), wanted, {}, {}};
   const auto entries = static_cast<size_t>(result.taps * wanted);
   result.places.resize(entries);
-  result.weights.resize(entries, W{1});
+  result.weights.resize(entries);
+  const W last = static_cast<W>(source - 1);
   const auto put = [&](int64_t tap, int64_t i, W place, W weight) {
     const auto at = static_cast<size_t>(tap * wanted + i);
-    const W last = static_cast<W>(source - 1);
     const W inside = std::min(std::max(place, W{0}), last);
     result.places[at] = static_cast<int32_t>(weight == 0 ? static_cast<W>(source) : inside);
     result.weights[at] = weight;
   };
-  for (int64_t i = 0; i < wanted; ++i) {
-    if (is_nearest(mode)) {
-      const W shift = mode == Interpolation::kNearestExact ? W(0.5) : W(0);
-      put(0, i, std::floor((static_cast<W>(i) + shift) * static_cast<W>(ratio)), W{1});
-      continue;
-    }
-    const W place = align_corners ? static_cast<W>(i) * static_cast<W>(ratio)
-                                  : (static_cast<W>(i) + W(0.5)) * static_cast<W>(ratio) - W(0.5);
-    if (mode == Interpolation::kLinear) {
-      const W at = std::max(place, W{0});
-      const W below = std::min(std::floor(at), static_cast<W>(source - 1));
-      const W share = std::min(at - below, W{1});
-      put(0, i, below, 1 - share);
-      put(1, i, below + 1, share);
-      continue;
-    }
-    const W below = std::floor(place);
-    const W rest = place - below;
-    put(0, i, below - 1, cubic(rest + 1, false));
-    put(1, i, below, cubic(rest, true));
-    put(2, i, below + 1, cubic(1 - rest, true));
-    put(3, i, below + 2, cubic(2 - rest, false));
-  }
+  ops::each_tap<W>(mode, source, wanted, scale, align_corners, put);
   return result;
 }
 
@@ -221,7 +180,7 @@ void run(const Tensor& self,
     copy_nearest(images, taps.data(), static_cast<const Unit*>(input.data_ptr()),
                  static_cast<Unit*>(result.data_ptr()));
   };
-  if (is_nearest(method) && !is_backward) {
+  if (ops::is_nearest(method) && !is_backward) {
     switch (self.element_size()) {
       case 1:
         copied.template operator()<uint8_t, float>();

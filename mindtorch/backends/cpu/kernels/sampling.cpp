@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -43,7 +44,7 @@ class Sampler {
 
   int64_t elements() const { return elements_; }
   int64_t points() const { return points_; }
-  int64_t blocks() const { return (points_ + kBlock - 1) / kBlock; }
+  int64_t blocks() const { return ceil_div(points_, kBlock); }
   int64_t dims() const { return dims_; }
   // Points of a block; only the last one has fewer.
   int count(int64_t block) const {

@@ -1,5 +1,6 @@
 // Cumulative ops.
 #include "mindtorch/backends/cpu/scan.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
@@ -52,7 +53,7 @@ void scan(ScanOp op, const Tensor& self, int64_t dim, const Tensor& out, const T
     });
     return;
   }
-  const int64_t blocks = (inner + kColumns - 1) / kColumns;
+  const int64_t blocks = ceil_div(inner, kColumns);
   const int64_t width = std::min(inner, kColumns);
   parallel_for(0, outer * blocks, std::max<int64_t>(1, kGrain / (n * width)),
                [&](int64_t begin, int64_t end) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <span>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/element_runs.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -141,7 +142,7 @@ void cat(ops::Launch&, TensorList tensors, int64_t dim, Tensor& out) {
 void reverse_lines(const StridedLoop<2>& loop, int64_t element) {
   constexpr int64_t kBlock = 32 * 1024;
   const int64_t length = loop.inner_size();
-  const int64_t blocks = (length + kBlock - 1) / kBlock;
+  const int64_t blocks = ceil_div(length, kBlock);
   const int64_t grain = std::max<int64_t>(1, kBlock / length);
   parallel_for(0, loop.outer_size() * blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end;) {

@@ -1,3 +1,4 @@
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
 #include "mindtorch/backends/cpu/parallel.h"
@@ -32,11 +33,10 @@ template <typename Body>
 void for_columns(const Lines& lines, int64_t element_size, const Body& body) {
   constexpr int64_t kWidest = 64;
   const int64_t narrowest = std::min(kWidest, 64 / element_size);  // a cache line
-  const int64_t blocks_wanted = (num_threads() + lines.outer - 1) / lines.outer;
-  const int64_t share = (lines.inner + blocks_wanted - 1) / blocks_wanted;
-  const int64_t width =
-      std::clamp((share + narrowest - 1) / narrowest * narrowest, narrowest, kWidest);
-  const int64_t blocks = (lines.inner + width - 1) / width;
+  const int64_t blocks_wanted = ceil_div(num_threads(), lines.outer);
+  const int64_t share = ceil_div(lines.inner, blocks_wanted);
+  const int64_t width = std::clamp(ceil_div(share, narrowest) * narrowest, narrowest, kWidest);
+  const int64_t blocks = ceil_div(lines.inner, width);
   const int64_t grain =
       std::max<int64_t>(1, kSoftmaxGrain / (lines.n * std::min(width, lines.inner)));
   parallel_for(0, lines.outer * blocks, grain, [&](int64_t begin, int64_t end) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/linalg/reflect-inl.h"
 #include "mindtorch/backends/cpu/linalg/small_singular.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 template <typename T>
 int64_t whole_vectors(int64_t n) {
-  return (n + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
+  return ceil_div(n, kLanesOf<T>) * kLanesOf<T>;
 }
 
 // Jacobi's rotations of pairs of columns until all are orthogonal: these are U times the singular

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/linalg/reflect-inl.h"
 #include "mindtorch/backends/cpu/linalg/small_symmetric.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 template <typename T>
 int64_t padded_rows(int64_t n) {
-  return (n + kLanesOf<T> - 1) / kLanesOf<T> * kLanesOf<T>;
+  return ceil_div(n, kLanesOf<T>) * kLanesOf<T>;
 }
 
 // A matrix whose columns begin at vectors and end with zeros, and what is made of it.

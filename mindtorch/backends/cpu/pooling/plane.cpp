@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/pooling/plane.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 namespace mindtorch::cpu::pooling {
 namespace {
@@ -54,7 +55,7 @@ Plane max_windows(IntList in,
     w.step = entry(dilation, i);
     const int64_t first = o * entry(stride.empty() ? kernel : stride, i) - entry(padding, i);
     const int64_t end = std::min(first + (entry(kernel, i) - 1) * w.step + 1, w.in);
-    w.begin.push_back(first >= 0 ? first : first + (-first + w.step - 1) / w.step * w.step);
+    w.begin.push_back(first >= 0 ? first : first + ceil_div(-first, w.step) * w.step);
     w.end.push_back(end);
     w.size.push_back(0);
   });
@@ -75,7 +76,7 @@ Plane avg_windows(
 Plane adaptive_windows(IntList in, IntList out, size_t n) {
   return make_plane(in, out, n, [](Windows& w, size_t, int64_t o, int64_t count) {
     w.begin.push_back(o * w.in / count);
-    w.end.push_back(((o + 1) * w.in + count - 1) / count);
+    w.end.push_back(ceil_div((o + 1) * w.in, count));
     w.size.push_back(w.end.back() - w.begin.back());
   });
 }
@@ -109,7 +110,7 @@ WindowRows::WindowRows(const Plane& plane, const Divisor& divisor) {
       }
       const auto rows = static_cast<int64_t>(covered_.size() - starts.back());
       for (const Neighbours& own : neighbours) {
-        const int64_t taps = (width.inside(own.first) + width.step - 1) / width.step;
+        const int64_t taps = ceil_div(width.inside(own.first), width.step);
         const WindowRow windows = {nullptr,    rows,     width.begin[own.first], own.stride, taps,
                                    width.step, own.count};
         runs_.push_back({own.first, windows, divisor.of(plane, d, h, own.first)});

@@ -1,4 +1,5 @@
 #include "mindtorch/backends/cpu/sorting/radix.h"
+#include "mindtorch/backends/cpu/ceil_div.h"
 
 #include <algorithm>
 #include <array>
@@ -30,8 +31,8 @@ class RadixPasses {
   // Sorts by the lower `key_bits` (1 to 32) bits of `key_at(i)`.
   template <typename KeyAt>
   RadixPasses(int64_t n, int key_bits, KeyAt key_at) : n_(n) {
-    const int passes = (key_bits + most_digit_bits(n) - 1) / most_digit_bits(n);
-    digit_bits_ = (key_bits + passes - 1) / passes;
+    const int passes = ceil_div(key_bits, most_digit_bits(n));
+    digit_bits_ = ceil_div(key_bits, passes);
     for (int p = 0; p < passes; ++p) std::fill_n(tables_[p].data(), size_t{1} << digit_bits_, 0u);
     switch (passes) {
       case 1:

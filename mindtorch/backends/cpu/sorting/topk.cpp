@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/scratch.h"
 #include "mindtorch/backends/cpu/sorting.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
@@ -96,7 +97,7 @@ void select_by_bound(const Selection& s) {
 template <typename T, typename Candidate>
 void select_close(const Selection& s) {
   using Key = WideKey<T>;
-  const int64_t padded = (s.n + 63) / 64 * 64;
+  const int64_t padded = ceil_div(s.n, 64) * 64;
   const int64_t most = most_close_keys(s.n, s.k);
   KeptScratch scratch(KeptScratch::room<Key>(padded) + KeptScratch::room<uint32_t>(most) +
                       KeptScratch::room<Candidate>(most));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/sorting/keys.h"
 
 // This file is compiled once per instruction set; plain loops below are vectorised for each.
@@ -182,7 +183,7 @@ HWY_INLINE void rank(const void* in, int64_t n, bool descending, const Put& put)
     const Key key = static_cast<KeyOf<T>>(key_of_bits<T>(bits[i]) ^ mask);
     keys[i] = static_cast<Signed>(key ^ kSignBit<Key>);
   }
-  const int64_t padded = (n + lanes - 1) / lanes * lanes;
+  const int64_t padded = ceil_div(n, lanes) * lanes;
   for (int64_t i = n; i < padded; ++i) keys[i] = 0;
   count_all_smaller(d, keys, n, padded, less);
   // Equal keys counted the same; they take consecutive places in the order they come.
