@@ -65,8 +65,8 @@ class FunctionTable {
 };
 
 FunctionTable& storage() {
-  static FunctionTable table;
-  return table;
+  static auto* const table = new FunctionTable;  // a thread that compiles may outlive main()
+  return *table;
 }
 
 // What is known of function 0, once all are declared: calls read this alone.

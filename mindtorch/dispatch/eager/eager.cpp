@@ -126,7 +126,7 @@ Tensor make_output(Executor& executor, const TensorSpec& spec) {
   return MT_LIKELY(executor.is_immediate()) ? ImmediateExecutor::instance().make_output(spec)
                                             : executor.make_output(spec);
 }
-void run_prepared(Executor& executor, const PreparedCall& call) {
+[[gnu::always_inline]] inline void run_prepared(Executor& executor, const PreparedCall& call) {
   if (MT_LIKELY(executor.is_immediate())) {
     ImmediateExecutor::instance().run(call);
   } else {
