@@ -449,3 +449,17 @@ def test_generators_of_the_caller_that_repeat(torch):
         with torch.pipeline():
             got = program(seed)
         assert torch.equal(got, expected)
+
+
+def test_gradients_of_functions_with_other_params_each_time(torch):
+    def program(slope):
+        x = torch.linspace(-2, 2, 12).requires_grad_()
+        y = torch.nn.functional.leaky_relu(x, slope) + torch.nn.functional.celu(x, slope + 1)
+        (y * y).sum().backward()
+        return y.detach(), x.grad
+
+    for slope in (0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.3, 0.3, 0.3):
+        expected = program(slope)
+        with torch.pipeline():
+            got = program(slope)
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(got, expected, strict=True))

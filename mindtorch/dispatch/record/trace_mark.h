@@ -1,8 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <span>
 
+#include "mindtorch/ops/pointwise.h"
 #include "mindtorch/tensor/tensor.h"
 
 namespace mindtorch::dispatch {
@@ -37,6 +41,15 @@ inline bool is_unallocated(const StorageImpl& storage) {
 inline bool is_number(const Tensor& tensor) {
   return tensor.is_wrapped_number() && tensor.dim() == 0 && tensor.device().is_host() &&
          is_common(tensor.dtype()) && tensor.storage()->pending() == nullptr;
+}
+
+// The list is the real parts of the params, and the imaginary ones behind them.
+inline bool are_params(std::span<const double> list, const ops::PointwiseParams& params) {
+  double parts[6];
+  std::copy_n(params.f, 3, parts);
+  std::copy_n(params.imag, 3, parts + 3);
+  return list.size() <= std::size(parts) &&
+         std::memcmp(list.data(), parts, list.size() * sizeof(double)) == 0;
 }
 
 inline uint64_t number_bits(const Tensor& number) {

@@ -95,6 +95,10 @@ bool TraceRecorder::match_list(TensorList list, const Argument& argument) {
 bool TraceRecorder::match_other_argument(const ops::Value& value, size_t index) {
   const Argument& argument = predicted_->arguments[index];
   if (value.kind() == ops::ValueKind::kTensorList) return match_list(value.tensor_list(), argument);
+  if (argument.is_params != 0) {
+    return value.float_list().size() == argument.length &&
+           are_params(value.float_list(), predicted_->params[matched_.ops]);
+  }
   Argument given = argument;
   given.bits |= predicted_->param_bits[index];
   const EncodedArgument encoded = encode(value);

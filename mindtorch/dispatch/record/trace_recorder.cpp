@@ -105,20 +105,27 @@ void TraceRecorder::record_pointwise(const PreparedCall& call, OpRecord& record)
   trace_.tensor_ids.push_back(add_write(call.outputs[0]));
 }
 
-// Tensors are the ids of operands; numbers are not part of the key. False: an argument is neither.
+// Tensors are the ids of operands; numbers are not part of the key, nor are lists of them that are
+// the op's params. False: an argument is none of these.
 bool TraceRecorder::add_pointwise_arguments(const PreparedCall& call, uint32_t first_id) {
   for (const ops::Value& value : call.args) {
     const EncodedArgument encoded = encode(value);
     Argument argument = encoded.argument;
     uint64_t bits = 0;
-    if (value.kind() == ops::ValueKind::kTensor) {
-      const auto* const operands = call.pointwise->operands;
-      const auto* const end = operands + call.pointwise->count;
-      const auto* const found = std::find(operands, end, &value.tensor());
-      if (found == end) return false;
-      argument.first = first_id + static_cast<uint32_t>(found - operands);
-      argument.length = 1;
-    } else if (argument.is_tensor() || !encoded.list.empty()) {
+    if (argument.is_tensor()) {
+      const TensorList list = value.kind() == ops::ValueKind::kTensor
+                                  ? TensorList(std::span(&value.tensor(), 1))
+                                  : value.tensor_list();
+      const std::span operands(call.pointwise->operands, size_t(call.pointwise->count));
+      const auto found =
+          std::ranges::search(operands, list, {}, {}, [](const Tensor& tensor) { return &tensor; });
+      if (found.size() != list.size() || list.empty()) return false;
+      argument.first = first_id + static_cast<uint32_t>(found.begin() - operands.begin());
+      argument.length = static_cast<uint32_t>(list.size());
+    } else if (value.kind() == ops::ValueKind::kFloatList) {
+      if (!are_params(value.float_list(), call.pointwise->params)) return false;
+      argument.is_params = 1;
+    } else if (!encoded.list.empty()) {
       return false;
     } else {
       bits = std::exchange(argument.bits, 0);

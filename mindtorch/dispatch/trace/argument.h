@@ -20,7 +20,7 @@ struct Argument {
   uint32_t length;  // of a list or text, in elements; of tensors: how many ids
   ops::ValueKind kind;
   uint8_t scalar_kind;
-  uint16_t unused;
+  uint16_t is_params;  // a list of numbers that has no payload: the params of a pointwise op
   uint32_t unused_too;
 
   bool is_tensor() const {
