@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.support import devices, library_devices, recorded
+from tests.support import devices, library_devices, recorded, stale_rows
 from tests.support.recorded import (  # noqa: F401
     TORCH_INSTALLED,
     oracle,
@@ -31,7 +31,18 @@ def pytest_addoption(parser):
         default=None,
         help="run the op cases in this mode, eager or pipeline; may be given more than once",
     )
+    parser.addoption(
+        "--left-to-the-cpu",
+        action="store_true",
+        help="of the folders run only what tests/support/devices.py leaves to the CPU; a row fails "
+        "if all its tests pass",
+    )
     recorded.pytest_addoption(parser)
+
+
+def pytest_configure(config):
+    if config.getoption("--device") not in (None, ["cpu"]):
+        config.pluginmanager.register(stale_rows.StaleRows(config), "stale_rows")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -31,11 +31,11 @@ DIST = ROOT / "dist"
 VERSIONS = ((3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
 AT_DEBIAN = ((3, 11), (3, 13), (3, 14))  # setup_python.sh
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # and Debian's names of them
+UNPACKED = ROOT / "build" / "debian" / "usr" / "include"  # where setup.sh could not install
 ASK = (
-    "import os, sys, sysconfig; "
-    "folder = sysconfig.get_path('include'); "
-    "good = sys.implementation.name == 'cpython' and os.path.exists(folder + '/Python.h'); "
-    "print(*sys.version_info[:2], folder) if good else sys.exit(1)"
+    "import sys, sysconfig; "
+    "sys.implementation.name == 'cpython' or sys.exit(1); "
+    "print(*sys.version_info[:2], sysconfig.get_path('include'))"
 )
 
 
@@ -50,8 +50,11 @@ def ask(python: str | Path) -> tuple[tuple[int, int], Path] | None:
         answer = subprocess.run([python, "-c", ASK], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    major, minor, headers = answer.stdout.strip().split(" ", 2)
-    return (int(major), int(minor)), Path(headers)
+    major, minor, own = answer.stdout.strip().split(" ", 2)
+    for headers in (Path(own), UNPACKED / f"python{major}.{minor}"):
+        if (headers / "Python.h").exists():
+            return (int(major), int(minor)), headers
+    return None
 
 
 def version_of(python: str | Path) -> tuple[int, int] | None:

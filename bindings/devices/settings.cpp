@@ -16,6 +16,7 @@
 #include "mindtorch/backends/cpu/parallel.h"
 #include "mindtorch/base/options.h"
 #include "mindtorch/driver/device_row.h"
+#include "mindtorch/ops/registry.h"
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
 #include "mindtorch/runtime/math_mode.h"
@@ -84,6 +85,16 @@ nb::list describe_devices() {
   return result;
 }
 
+nb::list held_dtypes(const std::string& kind) {
+  const DTypeSet held = ops::registry().device_dtypes(parse_device(kind).type);
+  nb::list result;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (contains(held, dtype)) result.append(wrap_dtype(dtype));
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind_settings(nb::module_& module) {
@@ -129,6 +140,8 @@ void bind_settings(nb::module_& module) {
     runtime::MathMode::instance().set_deterministic(on);
   });
   module.def("_device_rows", &describe_devices, "What is known of each kind of device.");
+  module.def("_device_dtypes", &held_dtypes, nb::arg("kind"),
+             "The dtypes that tensors on a kind of device can be of.");
   module.def(
       "_accelerator_kind",
       []() -> std::optional<std::string> {

@@ -3,6 +3,7 @@
 #include "bindings/interop/dlpack.h"
 
 #include "bindings/args/arguments.h"
+#include "bindings/args/default_device.h"
 #include "bindings/interop/interop.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
@@ -86,10 +87,6 @@ Device usable_device(int64_t code, int64_t index) {
 constexpr int64_t kNoOrder = -1;
 // Numbers up to this one mean a default stream or nothing; those above are the device's handles.
 constexpr int64_t kLastNumber = 2;
-
-runtime::DeviceRuntime& runtime_of(Device device) {
-  return runtime::runtime_for(name(device.type), device.index);
-}
 
 runtime::Stream numbered_stream(Device device, std::optional<int64_t> number) {
   runtime::DeviceRuntime& runtime = runtime_of(device);
@@ -268,71 +265,122 @@ std::pair<int64_t, int64_t> read_pair(PyObject* object, const char* what) {
   return {pair[0], pair[1]};
 }
 
-// producer.__dlpack__(max_version=(1, 0), ...); older producers know no versions, and the oldest
-// take no arguments. `place`: the device that it is on; nothing: the host, or unknown.
-PyRef export_of(PyObject* producer, std::optional<Device> place, PyObject* device, PyObject* copy) {
+// What is asked of a producer, and how it is called.
+struct Request {
+  std::optional<Device> place{};   // where its memory is; nothing: unknown, or out of reach
+  std::optional<Device> wanted{};  // where the tensor is to be
+  PyObject* copy = Py_None;        // None: where it must
+
+  bool moves() const { return place && wanted && *place != *wanted; }
+};
+
+struct Answer {
+  PyRef capsule;
+  bool knows_copy = true;  // the producer took the wish
+};
+
+PyRef as_tuple(dlpack::Device device) {
+  return PyRef(Py_BuildValue("(ii)", device.device_type, device.device_id));
+}
+
+// producer.__dlpack__(max_version=(1, 0), ...). Older producers know no versions, and the oldest
+// take no arguments: what one does not take is left out, in torch's order.
+Answer export_of(PyObject* producer, const Request& request) {
   const PyRef method(PyObject_GetAttrString(producer, "__dlpack__"));
   const PyRef kwargs(PyDict_New());
-  const PyRef version(Py_BuildValue("(ii)", 1, 0));
-  if (PyDict_SetItemString(kwargs.get(), "max_version", version.get()) < 0) throw PythonError();
-  const auto option = [&](const char* name, PyObject* value) {
-    if (value != nullptr && value != Py_None &&
-        PyDict_SetItemString(kwargs.get(), name, value) < 0) {
-      throw PythonError();
-    }
+  const auto option = [&](const char* name, const PyRef& value) {
+    if (PyDict_SetItemString(kwargs.get(), name, value.get()) < 0) throw PythonError();
   };
-  option("dl_device", device);
-  option("copy", copy);
-  const bool has_wishes = PyDict_GET_SIZE(kwargs.get()) > 1;
+  option("max_version", PyRef(Py_BuildValue("(ii)", 1, 0)));
+  if (request.copy != Py_None) option("copy", PyRef(Py_NewRef(request.copy)));
+  if (request.wanted && !request.moves()) option("dl_device", as_tuple(device_of(*request.wanted)));
   runtime::Stream here;
-  PyRef number;
-  if (place && is_accelerator(place->type)) {
-    here = runtime::current_stream(runtime_of(*place));
-    number = PyRef(PyLong_FromLongLong(number_of(here, *place)));
-    option("stream", number.get());
+  if (request.place && is_accelerator(request.place->type)) {
+    here = runtime::current_stream(runtime_of(*request.place));
+    option("stream", PyRef(PyLong_FromLongLong(number_of(here, *request.place))));
   }
   const PyRef nothing(PyTuple_New(0));
   const auto ask = [&] {
     return call_python([&] { return PyObject_Call(method.get(), nothing.get(), kwargs.get()); });
   };
-  const auto refuses = [](PyObject* capsule) {
-    if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
-    PyErr_Clear();
-    return true;
-  };
   PyObject* capsule = ask();
-  if (has_wishes || !refuses(capsule)) return PyRef(capsule);
-  if (PyDict_DelItemString(kwargs.get(), "max_version") < 0) throw PythonError();
-  capsule = ask();
-  if (!here || !refuses(capsule)) return PyRef(capsule);
-  // Who is not told a stream orders its work before the default one.
-  capsule = call_python([&] { return PyObject_CallNoArgs(method.get()); });
-  const runtime::Stream usual = here.runtime().default_stream();
-  if (capsule != nullptr && here != usual) here.wait_stream(usual);
-  return PyRef(capsule);
+  for (const char* const name : {"max_version", "copy", "dl_device", "stream"}) {
+    if (capsule != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) break;
+    const PyRef key(PyUnicode_FromString(name));
+    if (PyDict_Contains(kwargs.get(), key.get()) == 0) continue;
+    PyErr_Clear();
+    if (PyDict_DelItem(kwargs.get(), key.get()) < 0) throw PythonError();
+    capsule = ask();
+  }
+  Answer answer{PyRef(capsule)};
+  const auto took = [&](const char* name) {
+    return PyDict_GetItemString(kwargs.get(), name) != nullptr;
+  };
+  answer.knows_copy = took("copy");
+  if (here && !took("stream")) {
+    // Who is not told a stream orders its work before the default one.
+    const runtime::Stream usual = here.runtime().default_stream();
+    if (here != usual) here.wait_stream(usual);
+  }
+  return answer;
+}
+
+std::string text_of(PyObject* object) {
+  const PyRef text(PyObject_Repr(object));
+  const char* const utf8 = PyUnicode_AsUTF8(text.get());
+  if (utf8 == nullptr) throw PythonError();
+  return utf8;
+}
+
+// Where a producer says that its memory is. A device that is not reached from here is nothing where
+// another one is wanted: the producer is asked to move the memory.
+std::optional<Device> place_of(PyObject* producer, std::optional<Device> wanted, PyObject* copy) {
+  if (PyObject_HasAttrString(producer, "__dlpack_device__") == 0) return std::nullopt;
+  const PyRef told(
+      call_python([&] { return PyObject_CallMethod(producer, "__dlpack_device__", nullptr); }));
+  const PyRef plain(PySequence_Tuple(told.get()));
+  const auto [code, index] = read_pair(plain.get(), "from_dlpack: __dlpack_device__()");
+  if (wanted) {
+    const dlpack::Device target = device_of(*wanted);
+    const bool moves = code != target.device_type || index != target.device_id;
+    MT_CHECK(!moves || copy != Py_False, ValueError, "cannot move DLPack tensor from device ",
+             text_of(plain.get()), " to ", text_of(as_tuple(target).get()),
+             " without copying. Set copy=None or copy=True.");
+    const std::optional<DeviceType> type = type_of_code(code);
+    if (!type || (is_accelerator(*type) && runtime::find_accelerator(name(*type)) == nullptr)) {
+      return std::nullopt;
+    }
+  }
+  return usable_device(code, index);
 }
 
 }  // namespace
 
 Tensor tensor_from_dlpack(PyObject* data, PyObject* device, PyObject* copy) {
-  if (PyCapsule_CheckExact(data) != 0) return from_capsule(data);
-  if (PyObject_HasAttrString(data, "__dlpack__") == 0) return from_capsule(Py_None);
-  PyRef wanted;
-  std::optional<Device> place;
+  Request request;
+  if (copy != nullptr) request.copy = copy;
   if (device != nullptr && device != Py_None) {
-    const dlpack::Device target = device_of(to_device(device));
-    wanted = PyRef(Py_BuildValue("(ii)", target.device_type, target.device_id));
+    request.wanted = resolve(without_host_index(to_device(device)));
   }
+  if (PyCapsule_CheckExact(data) != 0) {
+    if (request.wanted || request.copy != Py_None) {
+      PyErr_SetString(PyExc_AssertionError,
+                      "device and copy kwargs not supported when ext_tensor is already a DLPack "
+                      "capsule.");
+      throw PythonError();
+    }
+    return from_capsule(data);
+  }
+  if (PyObject_HasAttrString(data, "__dlpack__") == 0) return from_capsule(Py_None);
   // Checked first, so that nothing is copied from a device that we cannot reach.
-  if (PyObject_HasAttrString(data, "__dlpack_device__") != 0) {
-    const PyRef told(
-        call_python([&] { return PyObject_CallMethod(data, "__dlpack_device__", nullptr); }));
-    const PyRef plain(PySequence_Tuple(told.get()));
-    const auto [code, index] = read_pair(plain.get(), "from_dlpack: __dlpack_device__()");
-    if (!wanted) place = usable_device(code, index);
-  }
-  const PyRef capsule = export_of(data, place, wanted.get(), copy);
-  return from_capsule(capsule.get());
+  request.place = place_of(data, request.wanted, request.copy);
+  const Answer answer = export_of(data, request);
+  const Tensor tensor = from_capsule(answer.capsule.get());
+  const bool moves = request.wanted && tensor.device() != *request.wanted;
+  const bool copies = request.copy == Py_True && !answer.knows_copy;
+  if (!moves && !copies) return tensor;
+  return mindtorch::_to_copy(tensor, std::nullopt, moves ? *request.wanted : tensor.device(), false,
+                             true);
 }
 
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {

@@ -2,6 +2,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "bindings/tensor/device_names.h"
+#include "bindings/tensor/py_types.h"
 #include "mindtorch/ops/formulas.h"
 #include "mindtorch/ops/registry.h"
 #include "mindtorch/ops/schema_text.h"
@@ -47,6 +49,12 @@ nb::list op_locations(const std::string& name) {
     }
   }
   return rows;
+}
+
+bool kernel_takes(const std::string& name, const std::string& kind, nb::handle dtype) {
+  const DeviceType type = parse_device(kind).type;
+  const ops::Kernel& kernel = ops::registry().at(name).kernel(type);
+  return type == DeviceType::kMeta || (kernel && contains(kernel.takes, to_dtype(dtype.ptr())));
 }
 
 const char* type_name(ops::ArgType type) {
@@ -235,6 +243,8 @@ void bind_registry_queries(nb::module_& module) {
   module.def("_all_op_names", &all_op_names, "The full names of all ops.");
   module.def("_op_locations", &op_locations, nb::arg("name"),
              "Where an op's definition and kernels are in the sources.");
+  module.def("_kernel_takes", &kernel_takes, nb::arg("op"), nb::arg("kind"), nb::arg("dtype"),
+             "Whether a kind of device has a kernel of an op that takes a dtype.");
   module.def("_op_schemas", &op_schemas, "All that is known of every op, for tools.");
   module.def("_parse_schema", &parse_schema, nb::arg("schema"),
              "(name, overload, arguments, results) of a schema in torch's language.");

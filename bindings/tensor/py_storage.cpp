@@ -8,8 +8,10 @@
 #include "bindings/args/arguments.h"
 #include "bindings/args/call_arguments.h"
 #include "bindings/args/default_device.h"
+#include "bindings/interpreter/gil.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/tensor/bytes.h"
 
 namespace mindtorch::python {
 namespace {
@@ -67,10 +69,15 @@ uint8_t to_byte(PyObject* object) {
   return static_cast<uint8_t>(value);
 }
 
+void check_has_bytes(const StorageImpl& storage) {
+  MT_CHECK(!storage.device().is_meta(), NotImplementedError,
+           "Not available for 'meta' device type");
+}
+
 void check_on_cpu(const StorageImpl& storage) {
+  check_has_bytes(storage);
   MT_CHECK(storage.device().is_cpu(), NotImplementedError,
-           storage.device().is_meta() ? "Not available for 'meta' device type"
-                                      : "the bytes of a storage are read on the CPU only: cpu()");
+           "the bytes of a storage are read on the CPU only: cpu()");
 }
 
 const uint8_t* bytes_of(const StorageImpl& storage) {
@@ -211,13 +218,17 @@ PyObject* tolist(PyObject* self, PyObject*) {
   });
 }
 
+// A device may let the host wait.
+void copy_unlocked(StorageImpl& target, const StorageImpl& source, bool non_blocking) {
+  const GilRelease unlocked(!target.device().is_host() || !source.device().is_host());
+  copy_bytes(target, source, non_blocking);
+}
+
 PyObject* clone(PyObject* self, PyObject*) {
   return guarded([&] {
     StorageImpl& source = impl_of(self);
     Storage copy = StorageImpl::allocate(source.size_bytes(), source.device());
-    if (!source.device().is_meta() && source.size_bytes() > 0) {
-      std::memcpy(copy->mutable_data(), bytes_of(source), source.size_bytes());
-    }
+    if (!source.device().is_meta()) copy_unlocked(*copy, source, false);
     return make_object(g_storage_type, std::move(copy));
   });
 }
@@ -226,8 +237,8 @@ PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&] {
     const uint8_t byte = to_byte(value);
     StorageImpl& storage = impl_of(self);
-    if (storage.size_bytes() > 0)
-      std::memset(mutable_bytes_of(storage), byte, storage.size_bytes());
+    check_has_bytes(storage);
+    fill_bytes(storage, byte);
     storage.bump_version();
     return Py_NewRef(self);
   });
@@ -245,9 +256,11 @@ PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject
     MT_CHECK(source.size_bytes() == target.size_bytes(), RuntimeError,
              "size does not match, self was ", target.size_bytes(), " bytes but src was ",
              source.size_bytes(), " bytes");
-    if (source.size_bytes() > 0) {
-      std::memmove(mutable_bytes_of(target), bytes_of(source), source.size_bytes());
-    }
+    check_has_bytes(source);
+    check_has_bytes(target);
+    const int non_blocking = PyObject_IsTrue(values[1]);
+    if (non_blocking < 0) throw PythonError();
+    copy_unlocked(target, source, non_blocking != 0);
     target.bump_version();
     return Py_NewRef(self);
   });

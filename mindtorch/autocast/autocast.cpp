@@ -1,11 +1,13 @@
 #include "mindtorch/autocast/autocast.h"
 
 #include <array>
+#include <optional>
 #include <unordered_map>
 
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/dispatch/dispatcher.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/ops/registry.h"
 
 namespace mindtorch::autocast {
 namespace {
@@ -19,8 +21,7 @@ struct CachedCast {
 
 struct State {
   std::array<bool, kDeviceTypeCount> enabled{};
-  std::array<DType, kDeviceTypeCount> dtypes{DType::kBFloat16, DType::kBFloat16, DType::kFloat16,
-                                             DType::kFloat16, DType::kFloat16};
+  std::array<std::optional<DType>, kDeviceTypeCount> dtypes{};  // that the program has chosen
   bool cache_enabled = true;
   int nesting = 0;
   std::unordered_map<const TensorImpl*, CachedCast> casts;
@@ -32,6 +33,13 @@ State& state() {
 }
 
 size_t index(DeviceType type) { return static_cast<size_t>(type); }
+
+// Torch's choice: bfloat16 on the CPU, float16 on accelerators, if it is there.
+DType default_dtype(DeviceType type) {
+  const DTypeSet held = ops::registry().device_dtypes(type);
+  return is_accelerator(type) && contains(held, DType::kFloat16) ? DType::kFloat16
+                                                                 : DType::kBFloat16;
+}
 
 // A weight is used many times in a step, and its casts share one history.
 bool is_worth_keeping(const Tensor& tensor, DType dtype, DType lower) {
@@ -54,7 +62,10 @@ void set_enabled(DeviceType type, bool enabled) noexcept {
   layers.enabled = static_cast<uint8_t>(any ? layers.enabled | bit : layers.enabled & ~bit);
 }
 
-DType dtype(DeviceType type) noexcept { return state().dtypes[index(type)]; }
+DType dtype(DeviceType type) noexcept {
+  const std::optional<DType> chosen = state().dtypes[index(type)];
+  return MT_LIKELY(chosen.has_value()) ? *chosen : default_dtype(type);
+}
 
 void set_dtype(DeviceType type, DType dtype) { state().dtypes[index(type)] = dtype; }
 

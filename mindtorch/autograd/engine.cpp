@@ -8,7 +8,7 @@
 #include "mindtorch/dispatch/op_arguments.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/profiler/recorder.h"
-#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -167,10 +167,6 @@ void apply_profiled(Node& node, Gradients& grads, Gradients& results) {
 // caller's streams wait for all that took part: whatever ran where, backward is one call on the
 // current stream, as torch documents it. A graph that knows no stream but the current ones, which
 // is found out while its nodes are counted, does none of this.
-
-runtime::DeviceRuntime& runtime_of(Device device) {
-  return runtime::runtime_for(name(device.type), device.index);
-}
 
 // Where work on a device is queued under a StreamGuard with `stream`, which may be none. Called
 // without the guard, for work of the caller.

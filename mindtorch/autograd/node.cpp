@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include "mindtorch/autograd/engine.h"
-#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_allocator.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -49,7 +49,7 @@ void Node::operator delete(void* data, size_t bytes) noexcept {
 void Node::note_stream(const Tensor& output) {
   runtime::DeviceRuntime* device = output.storage()->device_runtime();
   if (device == nullptr) {  // memory that somebody lent
-    device = &runtime::runtime_for(mindtorch::name(output.device().type), output.device().index);
+    device = &runtime_of(output.device());
   }
   stream = runtime::current_stream(*device);
 }

@@ -51,7 +51,9 @@ void refuse_dtype(const Op& op, Device device, DType dtype) {
 
 void check_device_dtype(const Op& op, Device device, DType dtype) {
   const DTypeSet held = registry().device_dtypes(device.type);
-  if (!contains(held, dtype)) refuse(op.schema.full_name(), device, dtype, taken(held));
+  if (contains(held, dtype)) return;
+  refuse(op.schema.full_name(), device, dtype, taken(held),
+         registry().chip_without(device.type, dtype));
 }
 
 void refuse_dtype(Pointwise function, DType dtype) {

@@ -109,15 +109,31 @@ KernelStatement& KernelStatement::without(std::string_view chip, DTypeSet dtypes
   return *this;
 }
 
-void Registry::use_chip(DeviceType device, std::string_view chip) {
-  const char* const kept = names_.emplace_back(chip).c_str();
+void Registry::device_dtypes_without(DeviceType device, std::string_view chip, DTypeSet dtypes) {
+  chip_rules_.push_back({device, std::string(chip), nullptr, dtypes});
+}
+
+void Registry::use_chip(DeviceType device, std::string_view name, std::string_view family) {
+  Chip& chip = chips_[static_cast<int>(device)];
+  chip.name = names_.emplace_back(name).c_str();
+  const auto take_back = [&](Kernel& kernel, DTypeSet dtypes) {
+    kernel.chip = chip.name;
+    kernel.not_on_chip |= dtypes & (kernel.takes | kernel.takes_beside);
+    kernel.takes &= ~dtypes;
+    kernel.takes_beside &= ~dtypes;
+  };
   for (const ChipRule& rule : chip_rules_) {
-    if (rule.device != device || !chip.starts_with(rule.chip)) continue;
-    Kernel& kernel = *rule.kernel;
-    kernel.chip = kept;
-    kernel.not_on_chip |= rule.dtypes & (kernel.takes | kernel.takes_beside);
-    kernel.takes &= ~rule.dtypes;
-    kernel.takes_beside &= ~rule.dtypes;
+    if (rule.device != device || !family.starts_with(rule.family)) continue;
+    if (rule.kernel != nullptr) {
+      take_back(*rule.kernel, rule.dtypes);
+      continue;
+    }
+    chip.lacks |= rule.dtypes & device_dtypes(device);
+    dtypes_[static_cast<int>(device)] &= ~rule.dtypes;
+    for (Op& op : ops_) {
+      Kernel& kernel = op.kernels[static_cast<int>(device)];
+      if (kernel) take_back(kernel, rule.dtypes);
+    }
   }
 }
 

@@ -29,7 +29,7 @@ class MT_API KernelStatement {
   // The dtypes it computes with, where they are not the common ones, and those that only its other
   // tensors and its results have. The common ones may be anywhere but in the first place.
   KernelStatement& takes(DTypeSet dtypes, DTypeSet beside = 0);
-  // The dtypes that it does not take on chips whose names begin so.
+  // The dtypes that it does not take on chips of families whose names begin so.
   KernelStatement& without(std::string_view chip, DTypeSet dtypes);
   // Torch's name for it, where the CPU refuses a dtype: "histogram_cpu".
   KernelStatement& named(const char* torch_name) {
@@ -159,10 +159,18 @@ class MT_API Registry {
   void device_dtypes(DeviceType device, DTypeSet dtypes) {
     dtypes_[static_cast<int>(device)] = dtypes;
   }
+  // The dtypes that neither tensors nor kernels of a device have on chips of such families.
+  void device_dtypes_without(DeviceType device, std::string_view chip, DTypeSet dtypes);
   // Says which chip the devices of a type are, as soon as that is known and before there are
-  // tensors on them: kernels give up what they do not take on it.
-  void use_chip(DeviceType device, std::string_view chip);
+  // tensors on them: kernels give up what they do not take on it. Its family is what the rules for
+  // chips name, its name what errors show.
+  void use_chip(DeviceType device, std::string_view name, std::string_view family);
   DTypeSet device_dtypes(DeviceType device) const { return dtypes_[static_cast<int>(device)]; }
+  // The chip that such a tensor would need another one than, or nothing.
+  std::string_view chip_without(DeviceType device, DType dtype) const {
+    const Chip& chip = chips_[static_cast<int>(device)];
+    return contains(chip.lacks, dtype) ? chip.name : "";
+  }
   template <auto Function>
   [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
   // `signature`: the schema's parameters as the rule takes them.
@@ -235,11 +243,16 @@ class MT_API Registry {
 
   struct ChipRule {
     DeviceType device;
-    std::string chip;
-    Kernel* kernel;
+    std::string family;
+    Kernel* kernel;  // null: all
     DTypeSet dtypes;
   };
   std::vector<ChipRule> chip_rules_;
+  struct Chip {
+    const char* name = "";
+    DTypeSet lacks = 0;
+  };
+  Chip chips_[kDeviceTypeCount];
 };
 
 template <auto Rule>

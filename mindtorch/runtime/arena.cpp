@@ -8,6 +8,11 @@
 namespace mindtorch::runtime {
 namespace {
 
+bool holds(const Segment& segment, PoolKind pool, const char* address) {
+  return !segment.expandable && segment.pool == pool && address >= segment.data &&
+         address < segment.data + segment.size;
+}
+
 bool may_serve(const Block& block, size_t size, const SplitRules& rules) {
   if (size < rules.max_split_size) return block.size < rules.max_split_size;
   return block.size < size + rules.max_non_split_rounding;
@@ -52,21 +57,31 @@ Block* Arena::take(PoolKind pool, size_t size, size_t requested) noexcept {
 Block* Arena::take_at(PoolKind pool, size_t size, size_t requested, const char* address) noexcept {
   ++searches_;
   coalesce();
-  Segment* segment = segments_;
-  while (segment != nullptr &&
-         (segment->expandable || segment->pool != pool || address < segment->data ||
-          address >= segment->data + segment->size)) {
-    segment = segment->next;
-  }
-  if (segment == nullptr) return nullptr;
-  Block* block = segment->first;
-  while (block != nullptr && block->data + block->size <= address) block = block->next;
-  if (block == nullptr || block->state != BlockState::kFree ||
-      address + size > block->data + block->size || !may_serve(*block, size, rules_)) {
+  Block* const block = block_at(pool, address);
+  if (block == nullptr) return nullptr;
+  found_last_ = block;
+  if (block->state != BlockState::kFree || address + size > block->data + block->size ||
+      !may_serve(*block, size, rules_)) {
     return nullptr;
   }
   remove_free(block);
-  return claim(cut_front(block, static_cast<size_t>(address - block->data)), size, requested);
+  found_last_ = cut_front(block, static_cast<size_t>(address - block->data));
+  return claim(found_last_, size, requested);
+}
+
+// The block that the address is in; null: it is in no such segment. What is asked for in a row lies
+// close together.
+Block* Arena::block_at(PoolKind pool, const char* address) const noexcept {
+  Block* block = found_last_;
+  if (block == nullptr || !holds(*block->segment, pool, address)) {
+    Segment* segment = segments_;
+    while (segment != nullptr && !holds(*segment, pool, address)) segment = segment->next;
+    if (segment == nullptr) return nullptr;
+    block = segment->first;
+  }
+  while (block->data + block->size <= address) block = block->next;
+  while (block->data > address) block = block->previous;
+  return block;
 }
 
 // Makes the first `size` bytes of a free block, which is in no index, a free block of their own.
@@ -181,6 +196,7 @@ void Arena::absorb(Block* block, Block* neighbour) noexcept {
   block->size += neighbour->size;
   block->next = neighbour->next;
   (block->next != nullptr ? block->next->previous : block->segment->last) = block;
+  if (found_last_ == neighbour) found_last_ = block;
   recycle(neighbour);
 }
 
@@ -288,6 +304,7 @@ void Arena::link(Segment* segment) noexcept {
 
 void Arena::detach(Segment* segment) noexcept {
   if (segment->first->state == BlockState::kFree) remove_free(segment->first);
+  if (found_last_ != nullptr && found_last_->segment == segment) found_last_ = nullptr;
   if (segment->previous != nullptr) {
     segment->previous->next = segment->next;
   } else {

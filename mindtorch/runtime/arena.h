@@ -49,7 +49,7 @@ class Arena {
   // above_peak() says afterwards whether the statistics passed the arena's allowance.
   Block* take(PoolKind pool, size_t size, size_t requested) noexcept;
   // The same at `address`, where a block of that size was before; null when it is not free, and for
-  // expandable segments. Walks the blocks of a segment.
+  // expandable segments. Walks the blocks of a segment, from the one found last.
   Block* take_at(PoolKind pool, size_t size, size_t requested, const char* address) noexcept;
   // Marks a free block (not in the index any more) as allocated, cut to `size` where that pays.
   Block* claim(Block* block, size_t size, size_t requested) noexcept;
@@ -110,6 +110,7 @@ class Arena {
   }
 
  private:
+  Block* block_at(PoolKind pool, const char* address) const noexcept;
   Block* hand_out(Block* block, size_t requested) noexcept;
   Block* cut_front(Block* block, size_t size) noexcept;
   void merge_and_insert(Block* block) noexcept;
@@ -130,6 +131,7 @@ class Arena {
   // size, frees another block or looks at the arena. Handing it out again restores exactly what was
   // before it was freed, so this never adds fragmentation; and it halves the cost of the pair.
   Block* last_freed_ = nullptr;
+  Block* found_last_ = nullptr;  // by take_at(); null: none, or its segment is gone
   ArenaStats stats_;
   SizeIndex index_[kPoolCount];
   Segment* segments_ = nullptr;

@@ -26,6 +26,10 @@ void PeakTracker::rebalance(const Arena* asking) noexcept {
     if ((a == asking) != (b == asking)) return a == asking;
     return a->searches_since_rebalance() > b->searches_since_rebalance();
   });
+  const Arena* last = order_.front();
+  for (const Arena* arena : order_) {
+    if (arena->searches_since_rebalance() != 0) last = arena;
+  }
   for (int lane = 0; lane < kLaneCount; ++lane) {
     for (int pool = 0; pool <= kAllPools; ++pool) {
       int64_t sum = 0;
@@ -35,7 +39,7 @@ void PeakTracker::rebalance(const Arena* asking) noexcept {
       peak_[pool].set(lane, peak);
       int64_t room = peak - sum;
       for (Arena* arena : order_) {
-        const int64_t share = arena == order_.back() ? room : room - room / 2;
+        const int64_t share = arena == last ? room : room - room / 2;
         arena->stats().high[pool].set(lane, current(*arena, pool, lane) + share);
         room -= share;
       }

@@ -14,7 +14,8 @@ class PeakTracker {
  public:
   void add_arena(Arena* arena);
   // Makes the peaks true and shares out the room below them: every arena gets half of what is left,
-  // `asking` first, then those with the most searches since the last time.
+  // `asking` first, then those with the most searches since the last time; the last that was
+  // searched gets all of it, and those that nobody used none.
   void rebalance(const Arena* asking = nullptr) noexcept;
   // The peaks start again from the current values.
   void reset() noexcept;

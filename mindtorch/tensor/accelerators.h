@@ -1,12 +1,32 @@
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "mindtorch/base/macros.h"
+#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/tensor/device.h"
 
-// Which accelerator is meant where a program does not say.
+// From a device to its driver, and which accelerator is meant where a program does not say.
 namespace mindtorch {
+
+namespace detail {
+MT_API extern std::atomic<runtime::Accelerator*> g_accelerators[kDeviceTypeCount];
+MT_API runtime::Accelerator* look_accelerator_up(DeviceType type) noexcept;
+}  // namespace detail
+
+// The driver of a type, by its name only the first time; null: none is registered.
+inline runtime::Accelerator* find_accelerator(DeviceType type) noexcept {
+  runtime::Accelerator* const known =
+      detail::g_accelerators[static_cast<size_t>(type)].load(std::memory_order_acquire);
+  return MT_LIKELY(known != nullptr) ? known : detail::look_accelerator_up(type);
+}
+// What there is of an accelerator, with its index. Throws RuntimeError without a driver.
+inline runtime::DeviceRuntime& runtime_of(Device device) {
+  runtime::Accelerator* const found = find_accelerator(device.type);
+  return MT_LIKELY(found != nullptr) ? found->runtime(device.index)
+                                     : runtime::runtime_for(name(device.type), device.index);
+}
 
 // The first type of which there is a device here.
 MT_API std::optional<DeviceType> find_accelerator_type();

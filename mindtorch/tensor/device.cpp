@@ -59,7 +59,14 @@ std::array<std::atomic<const driver::DeviceRow*>, kDeviceTypeCount> g_rows;
 
 namespace detail {
 constinit std::atomic<const char*> g_private_name{"privateuseone"};
+constinit std::atomic<runtime::Accelerator*> g_accelerators[kDeviceTypeCount]{};
+
+runtime::Accelerator* look_accelerator_up(DeviceType type) noexcept {
+  runtime::Accelerator* const found = runtime::find_accelerator(name(type));
+  g_accelerators[static_cast<size_t>(type)].store(found, std::memory_order_release);
+  return found;
 }
+}  // namespace detail
 
 void name_private_device(std::string_view chosen) {
   const std::string_view before = name(DeviceType::kPrivateUse1);
@@ -113,7 +120,7 @@ Device Device::parse(std::string_view text) {
 const driver::DeviceRow& device_row(DeviceType type) {
   auto& known = g_rows[static_cast<size_t>(type)];
   if (const auto* const row = known.load(std::memory_order_acquire)) return *row;
-  const runtime::Accelerator* const accelerator = runtime::find_accelerator(name(type));
+  const runtime::Accelerator* const accelerator = find_accelerator(type);
   const driver::DeviceRow& without = kWithoutDriver[static_cast<size_t>(type)];
   if (accelerator == nullptr && is_accelerator(type)) return without;  // a driver may come later
   const driver::DeviceRow& row = accelerator != nullptr ? accelerator->driver().row() : without;
@@ -123,7 +130,7 @@ const driver::DeviceRow& device_row(DeviceType type) {
 
 std::optional<DeviceType> find_accelerator_type() {
   for (const DeviceType type : kAccelerators) {
-    const runtime::Accelerator* const accelerator = runtime::find_accelerator(name(type));
+    const runtime::Accelerator* const accelerator = find_accelerator(type);
     if (accelerator != nullptr && accelerator->device_count() > 0) return type;
   }
   return std::nullopt;
@@ -144,7 +151,7 @@ Device resolve(Device device) {
 
 void check_device_available(Device device) {
   if (!device.is_accelerator()) return;
-  runtime::Accelerator* const accelerator = runtime::find_accelerator(name(device.type));
+  runtime::Accelerator* const accelerator = find_accelerator(device.type);
   MT_CHECK(accelerator != nullptr, RuntimeError, "Cannot use device ", device.str(),
            ": this build of mindtorch has no backend for it. Use device='cpu'.");
   const int count = accelerator->device_count();

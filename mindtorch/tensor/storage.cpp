@@ -8,6 +8,7 @@
 #include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/copy.h"
 #include "mindtorch/runtime/host_allocator.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch {
 namespace {
@@ -17,7 +18,7 @@ runtime::Allocator* allocator_for(Device& device) {
   if (MT_LIKELY(device.is_host())) return &runtime::host_allocator();
   if (device.is_meta()) return nullptr;
   if (!device.has_index()) device = resolve(device);
-  runtime::Accelerator* const accelerator = runtime::find_accelerator(name(device.type));
+  runtime::Accelerator* const accelerator = find_accelerator(device.type);
   if (MT_UNLIKELY(accelerator == nullptr)) check_device_available(device);
   return &accelerator->runtime(device.index).allocator();
 }

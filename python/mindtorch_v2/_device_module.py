@@ -5,6 +5,9 @@ settings that have an answer without a device give it.
 """
 
 import importlib
+import importlib.machinery
+import importlib.util
+import sys
 
 from mindtorch_v2 import _C, _graphs, _streams
 from mindtorch_v2._device_random import RandomFunctions
@@ -54,6 +57,29 @@ def make_functions(kind):
         **_streams.make_classes(kind),
         "_get_allocator": _get_allocator,
     }
+
+
+def add_module(kind):
+    """torch.<kind> and torch.<kind>.memory, for a device that a library brings along. Where the
+    program has a module of that name, it stays."""
+    package = __name__.rpartition(".")[0]
+    name = f"{package}.{kind}"
+    if name in sys.modules:
+        return
+    memory = _new_module(f"{name}.memory", make_memory(kind), f"Memory of {kind} devices.")
+    public = {key: value for key, value in vars(memory).items() if key[0] != "_"}
+    names = {**make_functions(kind), **public, "memory": memory}
+    module = _new_module(name, names, f"{kind} devices.")
+    module.__getattr__ = make_getattr(kind, name)
+    setattr(sys.modules[package], kind, module)
+
+
+def _new_module(name, names, doc):
+    module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, None))
+    module.__doc__ = doc
+    vars(module).update(names)
+    sys.modules[name] = module
+    return module
 
 
 def make_getattr(kind, module, submodules=()):

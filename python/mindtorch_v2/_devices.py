@@ -1,7 +1,6 @@
 """Devices of one kind: which there are, which is current, what is known of each."""
 
 import contextlib
-import importlib
 import types
 import warnings
 
@@ -124,8 +123,7 @@ class DeviceFunctions(Devices):
         """Whether the current device knows bfloat16."""
         if not self.is_available():
             return False
-        backend = importlib.import_module(f"mindtorch_v2._backends.{self._kind}")
-        return backend.knows_bfloat16(self._module().get_device_name())
+        return _C.bfloat16 in _C._device_dtypes(self._kind)
 
     # Finding needless waits.
 

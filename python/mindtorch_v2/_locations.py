@@ -16,8 +16,7 @@ def storage_view(storage):
 
 def copy_storage(storage, device):
     """A storage on `device` with the same bytes."""
-    flat = _C._rebuild_tensor(storage, torch.uint8, 0, (storage.nbytes(),), (1,))
-    return flat.to(device).untyped_storage()
+    return _C.UntypedStorage(storage.nbytes(), device=device).copy_(storage)
 
 
 class MetaStorage:

@@ -5,7 +5,6 @@ when it is called. None needs a device.
 """
 
 import contextlib
-import importlib
 import itertools
 import sys
 import warnings
@@ -44,7 +43,7 @@ class Devices:
         return sys.modules[f"mindtorch_v2.{self._kind}"]
 
     def _backend(self):
-        return importlib.import_module(f"mindtorch_v2._backends.{self._kind}.allocator")
+        return device_allocator.backend_of(self._kind)
 
     def _table(self):
         return self._backend().get_allocator

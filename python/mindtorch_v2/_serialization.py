@@ -234,9 +234,8 @@ def host_bytes(storage):
     """The bytes of a storage, fetched from its device."""
     if storage.device.type != "cpu":
         if _settings().save.use_pinned_memory_for_d2h:
-            flat = _C._rebuild_tensor(storage, torch.uint8, 0, (storage.nbytes(),), (1,))
             pinned = torch.empty(storage.nbytes(), dtype=torch.uint8, pin_memory=True)
-            storage = pinned.copy_(flat).untyped_storage()
+            storage = pinned.untyped_storage().copy_(storage)
         else:
             storage = copy_storage(storage, "cpu")
     return storage_view(storage)

@@ -34,7 +34,7 @@ def _untyped_repr(self):
 
 
 def _untyped_deepcopy(self, memo):
-    return self.clone() if self.device.type == "cpu" else _flat(self).clone().untyped_storage()
+    return self.clone()
 
 
 def _untyped_reduce(self):
@@ -50,7 +50,7 @@ def _untyped_cpu(self):
     """The storage on the CPU."""
     if self.device.type == "cpu":
         return self
-    return _flat(self).cpu().untyped_storage()
+    return UntypedStorage(self.nbytes(), device="cpu").copy_(self)
 
 
 def _untyped_self(self):
@@ -64,7 +64,7 @@ def _flat(self):
 
 def _untyped_is_pinned(self, device=None):
     """Whether the memory is page-locked, for devices to read and write."""
-    return _C._is_pinned(_flat(self), device)
+    return self.device.type == "cpu" and _C._is_pinned(_flat(self), device)
 
 
 def _untyped_pin_memory(self, device=None):

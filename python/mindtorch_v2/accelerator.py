@@ -111,7 +111,8 @@ def get_device_capability(device=None, /):
     """{"supported_dtypes": ...} of a device."""
     names = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
     _module().get_device_name(_check(device))
-    return {"supported_dtypes": {getattr(_C, name) for name in names}}
+    held = _C._device_dtypes(_kind())
+    return {"supported_dtypes": {getattr(_C, name) for name in names} & set(held)}
 
 
 # Memory. Without an accelerator nothing is in use.

@@ -116,20 +116,21 @@ class Library:
             raise NotImplementedError("there are no sets of dispatch keys: with_keyset=True")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         overload = self._find(op_name)
-        if key in operators.AUTOGRAD_KEYS:
+        if key in operators.autograd_keys():
             overload.autograd_kernel = None if fn is fallthrough_kernel else fn
             self._added.append(lambda: setattr(overload, "autograd_kernel", None))
             return
-        if key in operators.AUTOCAST_KEYS:
-            device = operators.AUTOCAST_KEYS[key]
+        device = operators.autocast_keys().get(key)
+        if device is not None:
             overload.autocast_kernels[device] = fn
             self._added.append(lambda: overload.autocast_kernels.pop(device, None))
             return
-        if key not in operators.KERNEL_KEYS:
+        device = operators.kernel_keys().get(key)
+        if device is None:
             raise RuntimeError(f"could not parse dispatch key: {key}")
         if fn is fallthrough_kernel:
             raise NotImplementedError(f"there is nothing below {key} to fall through to")
-        self._set_kernel(overload, operators.KERNEL_KEYS[key], fn)
+        self._set_kernel(overload, device, fn)
 
     def fallback(self, fn, dispatch_key="", *, with_keyset=False):
         """Not supported: every operator names its own kernels."""
@@ -244,7 +245,7 @@ def impl(qualname, types, func=None, *, lib=None):
         name, overload, _ = _named(qualname)
         library = _library_for(name, lib)
         for kind in names:
-            if kind in operators.KERNEL_KEYS or kind in operators.AUTOGRAD_KEYS:
+            if kind in operators.kernel_keys() or kind in operators.autograd_keys():
                 library.impl(overload, function, kind)
             else:
                 library._set_kernel(overload, checked_device(kind), function)
@@ -402,7 +403,7 @@ def get_kernel(op, dispatch_key):
     2
     """
     name, overload, _ = _named(op)
-    device = operators.KERNEL_KEYS.get(str(dispatch_key).rpartition(".")[2])
+    device = operators.kernel_keys().get(str(dispatch_key).rpartition(".")[2])
     if device not in overload.kernels:
         raise RuntimeError(f"operator {name} has no kernel for {dispatch_key}")
     return overload.kernels[device]

@@ -14,7 +14,7 @@ import ctypes
 import importlib
 import os
 
-from mindtorch_v2 import _C, _kinds
+from mindtorch_v2 import _C, _device_module, _kinds
 
 __all__ = ["load_library", "loaded_libraries"]
 
@@ -51,7 +51,8 @@ def load_library(path: str | os.PathLike[str]) -> None:
     from mindtorch_v2._library.operators import OpNamespace
 
     name, functions = _C._load_library(path)
-    _kinds.read_rows()
+    for kind in _kinds.read_rows():
+        _device_module.add_module(kind)
     if name in globals():
         raise RuntimeError(f"there is a library {name!r} of ops already")
     if name:  # else a device alone

@@ -224,4 +224,6 @@ def test_recurrent_layers(torch, default_device):
     x = torch.ones(2, 1, 2)
     with torch.autocast(default_device, dtype=torch.bfloat16):
         dtypes = [getattr(torch.nn, name)(2, 3)(x)[0].dtype for name in ("LSTM", "RNN", "GRU")]
-    assert dtypes == [torch.bfloat16, torch.bfloat16, torch.float32]
+    # Torch casts what cuDNN computes, but no GRU of the CPU.
+    of_gru = torch.float32 if default_device == "cpu" else torch.bfloat16
+    assert dtypes == [torch.bfloat16, torch.bfloat16, of_gru]

@@ -310,3 +310,47 @@ def test_exporters(torch):
 def test_empty_with_no_memory(torch):
     held = Capsule(shape=(0, 3), data=False)
     assert torch.from_dlpack(held.capsule).shape == (0, 3)
+
+
+class Producer:
+    """Takes only some of the arguments of __dlpack__, as older libraries do."""
+
+    def __init__(self, tensor, known=()):
+        self.tensor, self.known, self.asked = tensor, set(known), []
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        self.asked.append(set(options))
+        if not set(options) <= self.known:
+            raise TypeError(f"unexpected keyword arguments {set(options) - self.known}")
+        return self.tensor.__dlpack__(**options)
+
+
+@pytest.mark.parametrize(
+    "known, answered",
+    [
+        (("max_version", "copy", "dl_device"), {"max_version", "copy", "dl_device"}),
+        (("copy", "dl_device"), {"copy", "dl_device"}),
+        (("dl_device",), {"dl_device"}),
+        ((), set()),
+    ],
+)
+def test_wishes_that_a_producer_does_not_know(torch, known, answered):
+    source = Producer(torch.arange(4.0), known)
+    copied = torch.from_dlpack(source, device="cpu", copy=True)
+    copied.zero_()
+    assert source.tensor.tolist() == [0, 1, 2, 3] and source.asked[-1] == answered
+    shared = torch.from_dlpack(Producer(source.tensor, known), device="cpu")
+    shared.add_(1)
+    assert source.tensor.tolist() == [1, 2, 3, 4]
+
+
+def test_wishes_about_a_capsule(torch):
+    """It is on a device already."""
+    for wish in ({"device": "cpu"}, {"copy": True}):
+        capsule = torch.ones(2).__dlpack__()
+        with pytest.raises(AssertionError, match="device and copy kwargs not supported when"):
+            torch.from_dlpack(capsule, **wish)
+        assert torch.from_dlpack(capsule).tolist() == [1, 1]

@@ -96,6 +96,10 @@ def test_layout_scales_and_integers():
         wide = F.interpolate(x, scale_factor=2, mode=mode)
         assert wide.is_contiguous(memory_format=torch.channels_last)
         torch.testing.assert_close(wide, F.interpolate(x.contiguous(), scale_factor=2, mode=mode))
+    cube = torch.rand(2, 3, 2, 3, 4).to(memory_format=torch.channels_last_3d)
+    for mode in ("nearest", "trilinear"):
+        wide = F.interpolate(cube, scale_factor=2, mode=mode)
+        assert wide.is_contiguous(memory_format=torch.channels_last_3d)
     # The scale decides where elements are, not the sizes: 5 * 1.7 is 8.5.
     line = torch.arange(5.0).view(1, 1, 5)
     given = F.interpolate(line, scale_factor=1.7, mode="linear")

@@ -32,4 +32,6 @@ def test_only_for_its_own_device_type(torch):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_losses(torch, name, lower):
     got = losses(torch, name, device="npu", autocast=lower)
-    assert abs(got - losses(torch, name, autocast=lower)).max() < 2e-3
+    # The CPU rounds an LSTM's steps less often: what lies between them is float32 there.
+    most = 5e-3 if (name, lower) == ("lstm", "bfloat16") else 2e-3
+    assert abs(got - losses(torch, name, autocast=lower)).max() < most

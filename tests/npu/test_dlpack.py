@@ -145,3 +145,26 @@ def test_a_pending_tensor_is_queued_first(torch, simulator):
             w = torch.from_dlpack(Producer(z))
     side.synchronize()
     assert w.tolist() == [2] * 4
+
+
+def test_the_stream_is_told_where_a_device_is_wanted(torch):
+    source = Producer(torch.arange(4.0, device="npu"))
+    torch.npu.synchronize()
+    side = torch.npu.Stream()
+    with side:
+        same = torch.from_dlpack(source, device="npu")
+        moved = torch.from_dlpack(source, device="cpu")
+        copied = torch.from_dlpack(source, device="npu:0", copy=True)
+    assert [options["stream"] for options in source.asked] == [side.npu_stream] * 3
+    assert moved.device.type == "cpu" and moved.tolist() == [0, 1, 2, 3]
+    side.synchronize()
+    assert same.data_ptr() == source.tensor.data_ptr() != copied.data_ptr()
+    host = Producer(torch.arange(4.0))
+    assert torch.from_dlpack(host, device="npu").tolist() == [0, 1, 2, 3]
+    assert "stream" not in host.asked[0] and "dl_device" not in host.asked[0]
+
+
+def test_no_device_is_reached_without_a_copy(torch):
+    text = r"cannot move DLPack tensor from device \(1, 0\) to \(12, 0\) without copying"
+    with pytest.raises(ValueError, match=text):
+        torch.from_dlpack(torch.ones(2), device="npu", copy=False)

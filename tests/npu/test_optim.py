@@ -73,3 +73,18 @@ def test_steps(torch, text):
     for got, want in zip(ours, expected, strict=True):
         for x, y in zip(got, want, strict=True):
             torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["Adam(p)", "AdamW(p, amsgrad=True)", "Adam(p, capturable=True)"])
+def test_adam_steps_float64(torch, text):
+    """CANN's step takes no float64: it is made of ops, as torch's is where nothing is fused."""
+    weights = [torch.ones(4, dtype=torch.float64, device=place) for place in ("cpu", "npu")]
+    for weight in weights:
+        weight.requires_grad_()
+        here = text if weight.is_npu else text.replace("capturable=True", "")
+        optimizer = eval(here, {"p": [weight], **vars(torch.optim)})
+        for _ in range(3):
+            optimizer.zero_grad()
+            (weight**3).sum().backward()
+            optimizer.step()
+    torch.testing.assert_close(weights[1].cpu(), weights[0], rtol=1e-12, atol=1e-12)

@@ -98,10 +98,11 @@ def test_threads_of_the_pool_have_lanes(torch, profiled, trace_of):
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        x = torch.ones(1 << 20)
-        # A busy machine may not run the second thread in time; then the first does all.
-        for _ in range(100):
-            found = by_category(trace_of(profiled(lambda: x.exp())))
+        # A busy machine may not run the second thread in time; then the first does all. It has the
+        # longer the more there is to do.
+        for attempt in range(100):
+            x = torch.ones(1 << min(20 + attempt // 10, 25))
+            found = by_category(trace_of(profiled(x.exp)))
             [op] = found["cpu_op"]
             if any(event["tid"] != op["tid"] for event in found["thread_pool"]):
                 break

@@ -88,9 +88,18 @@ def test_interpreters_are_found(tmp_path, monkeypatch):
     # One that pyenv keeps.
     kept = tmp_path / "versions" / "3.2.1" / "bin" / "python3.2"
     kept.parent.mkdir(parents=True)
-    kept.write_text("#!/bin/sh\necho 3 2 /include\n")
+    kept.write_text(f"#!/bin/sh\necho 3 2 {tmp_path}/include\n")
     kept.chmod(0o755)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    assert make_wheels.find_python((3, 2)) is None  # without headers
+    # Headers of its own, or those that were unpacked where nothing could be installed.
+    unpacked = tmp_path / "unpacked"
+    with monkeypatch.context() as patch:
+        patch.setattr(make_wheels, "UNPACKED", unpacked)
+        for headers in (unpacked / "python3.2", tmp_path / "include"):
+            headers.mkdir(parents=True)
+            (headers / "Python.h").touch()
+            assert make_wheels.ask(kept) == ((3, 2), headers)
     assert make_wheels.find_python((3, 2)) == make_wheels.resolve("python3.2") == str(kept)
     assert make_wheels.resolve(sys.executable) == sys.executable
     with pytest.raises(SystemExit, match="nothing is not a CPython"):

@@ -2,6 +2,7 @@
 
 #include "mindtorch/backends/ascend/acl_api.h"
 #include "mindtorch/backends/ascend/acl_error.h"
+#include "mindtorch/backends/ascend/chip.h"
 #include "mindtorch/backends/ascend/options.h"
 #include "mindtorch/backends/ascend/virtual_memory.h"
 #include "mindtorch/driver/device_row.h"
@@ -100,7 +101,12 @@ class AscendDriver final : public driver::DeviceDriver {
   const driver::DeviceRow& row() const noexcept override { return kRow; }
 
   // As it was at the first use: a child of this process may ask, too.
-  int device_count() noexcept override { return load_report().device_count; }
+  int device_count() noexcept override {
+    const LoadReport& report = load_report();
+    // Whoever uses a device asks first how many there are.
+    if (report.device_count > 0) use_chip_of_devices();
+    return report.device_count;
+  }
 
   std::string unavailable_reason() noexcept override { return load_report().reason; }
 

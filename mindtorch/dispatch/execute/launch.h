@@ -1,7 +1,7 @@
 #pragma once
 
 #include "mindtorch/ops/op.h"
-#include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::dispatch {
 
@@ -9,8 +9,7 @@ namespace mindtorch::dispatch {
 
 inline ops::Launch make_launch(Device device, const ops::Op* op = nullptr) {
   if (MT_LIKELY(!device.is_accelerator())) return {device, {}, op};
-  return {device, runtime::current_stream(runtime::runtime_for(name(device.type), device.index)),
-          op};
+  return {device, runtime::current_stream(runtime_of(device)), op};
 }
 
 inline void launch_kernel(const ops::Op& op,

@@ -4,8 +4,8 @@
 
 #include "mindtorch/dispatch/record/wait_during_finalization.h"
 #include "mindtorch/profiler/recorder.h"
-#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/host_wait.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::dispatch {
 
@@ -72,8 +72,7 @@ void OpQueue::note_stream(Device device) {
   for (const runtime::Stream& stream : streams_) {
     if (stream.device() == device.index) return;
   }
-  streams_.push_back(
-      runtime::current_stream(runtime::runtime_for(name(device.type), device.index)));
+  streams_.push_back(runtime::current_stream(runtime_of(device)));
 }
 
 [[gnu::always_inline]] inline void OpQueue::note_op(const ops::Op& op,

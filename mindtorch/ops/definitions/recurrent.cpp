@@ -237,7 +237,8 @@ void define_layers(Registry& ops) {
       .not_differentiable();
 }
 
-// Whole networks: all layers and directions.
+// Whole networks: all layers and directions. On accelerators autocast treats them as torch does
+// cuDNN's.
 void define_networks(Registry& ops) {
   ops.define(
          "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, "
@@ -246,7 +247,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.lstm(x[:, None], (state, state), [gates[:8], gates[:8, :2]], False, 1, 0.0, "
           "False, False, False)")
-      .autocast_on_cpu(AutocastPolicy::kLowerPrecision)
+      .autocast(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "Long short-term memory: the output of the last layer at every step, and the last hidden "
@@ -265,6 +266,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.lstm(x, torch.ones(2, dtype=torch.int64, device='cpu'), (state, state), "
           "[gates[:8], gates[:8, :2]], False, 1, 0.0, False, False)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only();
   ops.define(
          "gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
@@ -273,6 +275,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.gru(x[:, None], state, [gates[:6], gates[:6, :2]], False, 1, 0.0, False, False, "
           "False)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "Gated recurrent units: the output of the last layer at every step, and the last hidden "
@@ -289,6 +292,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.gru(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:6], "
           "gates[:6, :2]], False, 1, 0.0, False, False)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only();
   ops.define(
          "rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
@@ -298,7 +302,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.rnn_tanh(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, False, "
           "False, False)")
-      .autocast_on_cpu(AutocastPolicy::kLowerPrecision)
+      .autocast(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "A recurrent network of tanh units: the output of the last layer at every step, and the "
@@ -311,6 +315,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.rnn_tanh(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:2], "
           "gates[:2, :2]], False, 1, 0.0, False, False)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only();
   ops.define(
          "rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
@@ -320,7 +325,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.rnn_relu(x[:, None], state, [gates[:2], gates[:2, :2]], False, 1, 0.0, False, "
           "False, False)")
-      .autocast_on_cpu(AutocastPolicy::kLowerPrecision)
+      .autocast(AutocastPolicy::kLowerPrecision)
       .function_only()
       .doc(
           "A recurrent network of relu units: the output of the last layer at every step, and the "
@@ -333,6 +338,7 @@ void define_networks(Registry& ops) {
       .device_example(
           "torch.rnn_relu(x, torch.ones(2, dtype=torch.int64, device='cpu'), state, [gates[:2], "
           "gates[:2, :2]], False, 1, 0.0, False, False)")
+      .autocast_on_accelerators(AutocastPolicy::kLowerPrecision)
       .function_only();
 }
 

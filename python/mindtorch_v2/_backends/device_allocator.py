@@ -1,5 +1,7 @@
 """The allocator of one device: C++ behind a Python object whose methods are the driver's calls."""
 
+import functools
+import importlib.util
 import weakref
 from collections.abc import MutableMapping, Sequence
 
@@ -288,3 +290,26 @@ class AllocatorTable:
         self._history = settings
         for allocator in self.all():
             allocator._configure_history(*settings)
+
+
+class _Backend:
+    """What a kind of device shows that has no module here."""
+
+    def __init__(self, kind):
+        name = f"{kind.capitalize()}Allocator"
+        doc = f"Caches the memory of one {kind} device."
+        self.get_allocator = AllocatorTable(
+            type(name, (DeviceAllocator,), {"kind": kind, "__doc__": doc})
+        )
+
+    def mem_get_info(self, index):
+        """(free, total) bytes of a device."""
+        return self.get_allocator(index)._mem_get_info()
+
+
+@functools.cache
+def backend_of(kind):
+    """What shows the memory of a kind of device: `get_allocator` and `mem_get_info`."""
+    if importlib.util.find_spec(f"{__package__}.{kind}") is None:
+        return _Backend(kind)
+    return importlib.import_module(f"{__package__}.{kind}.allocator")

@@ -16,10 +16,10 @@ import os
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, _kinds
 from mindtorch_v2._library.operators import (
-    KERNEL_KEYS,
     OpNamespace,
     OpOverload,
     OpOverloadPacket,
+    kernel_keys,
     tensors_in,
 )
 from mindtorch_v2._library.schema import parse_schema
@@ -64,7 +64,7 @@ class _AtenOverload(OpOverload):
 
     def has_kernel_for_dispatch_key(self, key):
         """Whether it runs on the device of one of torch's dispatch keys."""
-        kind = KERNEL_KEYS.get(str(key).rpartition(".")[2])
+        kind = kernel_keys().get(str(key).rpartition(".")[2])
         return kind in _kinds.ROWS and _kinds.ROWS[kind].has_backend
 
     def __reduce__(self):

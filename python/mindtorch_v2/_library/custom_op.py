@@ -3,6 +3,7 @@
 import contextlib
 import functools
 
+from mindtorch_v2 import _kinds
 from mindtorch_v2._library import gradients, operators, schema
 
 _defined = {}
@@ -181,7 +182,7 @@ class CustomOpDef:
 
 def checked_device(name):
     """A kind of device, or "default"; refuses others."""
-    if name != "default" and name not in operators.KERNEL_KEYS.values():
+    if name != "default" and name not in _kinds.ROWS:
         raise ValueError(f"there is no kind of device {name!r}")
     return name
 

@@ -4,11 +4,11 @@ import contextlib
 import enum
 
 import mindtorch_v2 as torch
-from mindtorch_v2._library.operators import AUTOCAST_KEYS, AUTOGRAD_KEYS, KERNEL_KEYS
+from mindtorch_v2._library.operators import autocast_keys, autograd_keys, kernel_keys
 
 DispatchKey = enum.Enum(
     "DispatchKey",
-    ["Undefined", *KERNEL_KEYS, *sorted(AUTOGRAD_KEYS), *AUTOCAST_KEYS],
+    ["Undefined", *kernel_keys(), *sorted(autograd_keys()), *autocast_keys()],
     module="mindtorch_v2._C",
 )
 DispatchKey.__doc__ = "The keys by which kernels of operators are registered."
@@ -59,9 +59,10 @@ class _ExcludeDispatchKeyGuard:
 
     def __init__(self, keys):
         names = {key.name for key in keys._keys}
-        if not names <= set(AUTOCAST_KEYS):
+        known = autocast_keys()
+        if not names <= set(known):
             raise NotImplementedError(f"only autocast can be left out, not {keys}")
-        self._devices = [AUTOCAST_KEYS[name] for name in names]
+        self._devices = [known[name] for name in names]
 
     def __enter__(self):
         self._blocks = contextlib.ExitStack()

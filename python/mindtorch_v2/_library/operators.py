@@ -8,25 +8,38 @@ import threading
 import mindtorch_v2 as torch
 from mindtorch_v2 import _C, _kinds
 
-# torch's dispatch keys of kernels: the device they serve. "default" serves all.
-KERNEL_KEYS = {
-    **{row.title: name for name, row in _kinds.ROWS.items()},
-    **{row.dispatch_key: name for name, row in _kinds.ROWS.items()},
-    "CompositeExplicitAutograd": "default",
-    "CompositeImplicitAutograd": "default",
-}
-AUTOGRAD_KEYS = {
-    "Autograd",
-    *(f"Autograd{key}" for key, kind in KERNEL_KEYS.items() if kind in _kinds.WITH_MEMORY),
-}
-# torch's dispatch keys of functions that run in place of an operator inside autocast.
-AUTOCAST_KEYS = {
-    **{f"Autocast{_kinds.ROWS[name].dispatch_key}": name for name in _kinds.WITH_MEMORY},
-    "AutocastMPS": "mps",
-    "AutocastXPU": "xpu",
-}
-_BACKENDS = {name: row.dispatch_key for name, row in _kinds.ROWS.items()}
 _fakes = threading.local()
+
+
+def kernel_keys():
+    """torch's dispatch keys of kernels: the device they serve. "default" serves all."""
+    rows = _kinds.ROWS
+    return {
+        **{row.title: name for name, row in rows.items()},
+        **{row.dispatch_key: _kinds.of_dispatch_key(row.dispatch_key) for row in rows.values()},
+        "CompositeExplicitAutograd": "default",
+        "CompositeImplicitAutograd": "default",
+    }
+
+
+def autograd_keys():
+    """torch's dispatch keys of functions that run in place of an operator and its gradient."""
+    served = [key for key, kind in kernel_keys().items() if kind in _kinds.WITH_MEMORY]
+    return {"Autograd", *(f"Autograd{key}" for key in served)}
+
+
+def autocast_keys():
+    """torch's dispatch keys of functions that run in place of an operator inside autocast."""
+    keys = [_kinds.ROWS[name].dispatch_key for name in _kinds.WITH_MEMORY]
+    return {
+        **{f"Autocast{key}": _kinds.of_dispatch_key(key) for key in keys},
+        "AutocastMPS": "mps",
+        "AutocastXPU": "xpu",
+    }
+
+
+def _backend_name(device):
+    return _kinds.ROWS[device].dispatch_key if device in _kinds.ROWS else device
 
 
 def running_fake():
@@ -117,7 +130,7 @@ class OpOverload:
 
     def has_kernel_for_dispatch_key(self, key):
         """Whether a kernel was given for one of torch's dispatch keys."""
-        return KERNEL_KEYS.get(str(key).rpartition(".")[2]) in self.kernels
+        return kernel_keys().get(str(key).rpartition(".")[2]) in self.kernels
 
     def __call__(self, /, *args, **kwargs):
         tensors = tensors_in((*args, *kwargs.values()))
@@ -168,10 +181,10 @@ class OpOverload:
             return kernel
         if device == "meta":
             self._refuse_meta()
-        have = [_BACKENDS.get(name, name) for name in self.kernels]
+        have = [_backend_name(name) for name in self.kernels]
         raise NotImplementedError(
-            f"Could not run '{self.name()}' with arguments from the '{_BACKENDS[device]}' backend. "
-            "This could be because the operator doesn't exist for this backend. "
+            f"Could not run '{self.name()}' with arguments from the '{_backend_name(device)}' "
+            "backend. This could be because the operator doesn't exist for this backend. "
             f"'{self.name()}' is only available for these backends: [{', '.join(have)}]."
         )
 

@@ -21,7 +21,7 @@ def is_autocast_available(device_type):
 
 def _why_disabled(device_type, dtype):
     """Why a block cannot cast, or None."""
-    if device_type in _kinds.ACCELERATORS and not getattr(torch, device_type).is_available():
+    if device_type in _kinds.ACCELERATORS and not _kinds.module(device_type).is_available():
         title = _kinds.ROWS[device_type].title
         other = " or torch_xla is imported" if device_type == "cuda" else ""  # as torch has it
         return f"{title} is not available{other}. Disabling autocast."

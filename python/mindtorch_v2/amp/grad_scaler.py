@@ -48,7 +48,7 @@ class GradScaler:
     ):
         self._device = device
         self._enabled = enabled
-        if enabled and device in _kinds.ACCELERATORS and not getattr(torch, device).is_available():
+        if enabled and device in _kinds.ACCELERATORS and not _kinds.module(device).is_available():
             warnings.warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available."
                 "  Disabling.",

@@ -66,7 +66,7 @@ def _usable_device(device):
     if device not in (*_kinds.ACCELERATORS, "xpu", "mtia", "hpu", "privateuseone"):
         raise ValueError(f"The {device} is not supported by profiler.")
     if device == "privateuseone":
-        device = _kinds.BY_DISPATCH_KEY["PrivateUse1"]
+        device = _kinds.of_dispatch_key("PrivateUse1")
     meant = _C.device(device).type
     if meant in _kinds.ACCELERATORS and _kinds.module(meant).is_available():
         return device

@@ -28,8 +28,6 @@ __all__ = [
 
 MEMORY_EVENT_NAME = "[memory]"
 OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
-# torch's names for what is a device's time or memory here.
-_DEVICE_WORDS = (*_kinds.ACCELERATORS, "xpu", "privateuse1")
 
 
 class StringTable(dict):
@@ -53,9 +51,14 @@ class MemRecordsAcc:
         yield from self._records[first : bisect.bisect_right(self._times, end_ns)]
 
 
+def _device_words():
+    """torch's names for what is a device's time or memory here."""
+    return (*_kinds.ACCELERATORS, "xpu", "privateuse1")
+
+
 def device_attribute(name):
     """self_device_time_total for self_cuda_time_total and self_npu_time_total."""
-    for word in _DEVICE_WORDS:
+    for word in _device_words():
         name = name.replace(word, "device")
     return name
 
@@ -150,7 +153,7 @@ class EventList(list):
         """What export_stacks() can weigh stacks by."""
         return [
             "self_cpu_time_total",
-            *(f"self_{word}_time_total" for word in _DEVICE_WORDS),
+            *(f"self_{word}_time_total" for word in _device_words()),
         ]
 
     def export_stacks(self, path, metric):

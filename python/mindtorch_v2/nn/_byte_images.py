@@ -17,13 +17,9 @@ def resize_bytes(input, weights):
     return input.contiguous(memory_format=form)
 
 
-def is_channels_last(input):
+def is_channels_last(input, form=torch.channels_last):
     """Whether the channels of an element lie side by side, and could lie otherwise."""
-    return (
-        input.stride(1) == 1
-        and input.size(1) > 1
-        and input.is_contiguous(memory_format=torch.channels_last)
-    )
+    return input.stride(1) == 1 and input.size(1) > 1 and input.is_contiguous(memory_format=form)
 
 
 def _weighted(input, dim, weights):

@@ -60,19 +60,19 @@ def interpolate(
         return _resize_bytes(input, weights)
     if antialias or smooth:
         _check_floats(input, mode, antialias)
+    result = input
     if antialias:
-        form = torch.channels_last if _is_channels_last(input) else torch.contiguous_format
         for dim in (3, 2):
             wanted, scale = sizes[dim - 2], scales[dim - 2]
-            input = _filtered(input, dim, wanted, scale, bool(align_corners), mode)
-        return input.contiguous(memory_format=form)
+            result = _filtered(result, dim, wanted, scale, bool(align_corners), mode)
+        return _laid_out_like(input, result)
     if mode in ("nearest", "nearest-exact") and spatial in (1, 2, 3):
         if _has_kernel(input) and not input.is_complex():
             return _resized(input, sizes, scales, mode, False)
         step = _nearest if mode == "nearest" else _nearest_exact
         for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-            input = step(input, dim, wanted, scale)
-        return input
+            result = step(result, dim, wanted, scale)
+        return _laid_out_like(input, result)
     if mode == "area" and spatial in (1, 2, 3):
         return getattr(torch.nn.functional, f"adaptive_avg_pool{spatial}d")(input, sizes)
     if not smooth:
@@ -90,8 +90,8 @@ def interpolate(
         return _resized(input, sizes, scales, mode, bool(align_corners))
     step = _cubic if mode == "bicubic" else _linear
     for dim, (wanted, scale) in enumerate(zip(sizes, scales, strict=True), 2):
-        input = step(input, dim, wanted, scale, bool(align_corners))
-    return input
+        result = step(result, dim, wanted, scale, bool(align_corners))
+    return _laid_out_like(input, result)
 
 
 def _check_floats(input, mode, antialias):
@@ -105,7 +105,16 @@ def _check_floats(input, mode, antialias):
 
 
 def _has_kernel(input):
-    return input.device.type in ("cpu", "meta")
+    kind = input.device.type
+    return kind in ("cpu", "meta") or _C._kernel_takes("_interpolate", kind, input.dtype)
+
+
+def _laid_out_like(input, result):
+    """What is made step by step, in the layout that torch's kernels give."""
+    form = {4: torch.channels_last, 5: torch.channels_last_3d}.get(input.dim())
+    if form is None or not _is_channels_last(input, form):
+        form = torch.contiguous_format
+    return result.contiguous(memory_format=form)
 
 
 def _resized(input, sizes, scales, mode, align_corners):

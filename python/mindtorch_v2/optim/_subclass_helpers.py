@@ -25,7 +25,6 @@ __all__ = [
 ParamsT = Union[  # noqa: UP007 - used at run time on Python 3.10
     Iterable[torch.Tensor], Iterable[dict[str, Any]], Iterable[tuple[str, torch.Tensor]]
 ]
-_CAPTURABLE = (*_kinds.ACCELERATORS, "xpu", "hpu")
 _FAST = _kinds.ACCELERATORS  # where one call for many tensors is the better default
 
 
@@ -60,7 +59,7 @@ def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
 
 def _get_capturable_supported_devices(supports_xla=True):
     """Kinds of devices on which `capturable` may be set."""
-    return [*_CAPTURABLE, "xla"] if supports_xla else [*_CAPTURABLE]
+    return [*_kinds.ACCELERATORS, "xpu", "hpu", *(["xla"] if supports_xla else [])]
 
 
 def _get_fused_kernels_supported_devices():

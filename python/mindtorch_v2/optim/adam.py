@@ -11,6 +11,7 @@ from mindtorch_v2.optim.optimizer import (
     number,
     of_each,
     read_number,
+    takes,
 )
 
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
@@ -125,13 +126,13 @@ class Adam(_AdamLike):
         )
 
     def _update(self, group, params, grads, states):
-        if group["differentiable"]:
+        decoupled = group["decoupled_weight_decay"]
+        name = "_fused_adamw_" if decoupled else "_fused_adam_"
+        if group["differentiable"] or not (group["fused"] or takes(name, params[0])):
             return self._update_by_parts(group, params, grads, states)
         steps = of_each(states, "step")
         torch._foreach_add_(steps, 1)
-        decoupled = group["decoupled_weight_decay"]
-        fused = torch._fused_adamw_ if decoupled else torch._fused_adam_
-        fused(
+        getattr(torch, name)(
             params,
             grads,
             of_each(states, "exp_avg"),

@@ -518,6 +518,12 @@ def _alike(params):
     return lists.values()
 
 
+def takes(op, parameter):
+    """Whether the parameter's device has a kernel of the op for its dtype."""
+    kind = parameter.device.type
+    return kind in ("cpu", "meta") or _C._kernel_takes(op, kind, parameter.dtype)
+
+
 def of_each(states, name):
     """The tensors of one name."""
     return [state[name] for state in states]

@@ -97,15 +97,12 @@ def _parse(activities):
     return parsed
 
 
-_DEVICES = {
-    ProfilerActivity.XPU: "xpu",
-    ProfilerActivity.MTIA: "mtia",
-    ProfilerActivity.HPU: "hpu",
-    **{
-        getattr(ProfilerActivity, _kinds.ROWS[kind].dispatch_key): kind
-        for kind in _kinds.ACCELERATORS
-    },
-}
+def _device_of(activities):
+    """The kind of device whose work is recorded, or None."""
+    for activity in ProfilerActivity:
+        if activity in activities and activity is not ProfilerActivity.CPU:
+            return _kinds.of_dispatch_key(activity.name) or activity.name.lower()
+    return None
 
 
 class _KinetoProfile:
@@ -141,9 +138,7 @@ class _KinetoProfile:
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
         self.profiler = None
-        self.use_device = next(
-            (name for activity, name in _DEVICES.items() if activity in self.activities), None
-        )
+        self.use_device = _device_of(self.activities)
         self.preset_metadata = {}
         self._trace_metadata = {}
 

@@ -2,6 +2,7 @@
 
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/event.h"
+#include "simulator/ascend/core/quick.h"
 #include "simulator/ascend/core/stream.h"
 
 namespace sim {
@@ -30,6 +31,7 @@ aclError capture_step(Stream& stream, Step step) {
   const size_t index = capture.member_of(stream);
   Capture::Member& member = capture.members[index];
   member.clock.set(index, ++member.tasks);
+  capture.model->has_events |= step.event != nullptr;
   capture.model->steps.push_back(std::move(step));
   return ACL_SUCCESS;
 }
@@ -175,6 +177,7 @@ aclError replay(const std::shared_ptr<Model>& model, Stream& stream) {
     return fail(ACL_ERROR_RT_MODEL_CAPTURED, "the model is still being captured");
   }
   if (stream.capture) return fail_captured(stream);
+  if (quick() && !model->has_events) return issue_replay(stream, model);
   for (const Step& step : model->steps) {
     aclError code = ACL_SUCCESS;
     if (step.event) {

@@ -22,6 +22,7 @@ struct Model {
   void* handle = nullptr;
   int32_t device = 0;
   bool capturing = true;
+  bool has_events = false;  // among its steps
   std::vector<Step> steps;
 };
 

@@ -77,6 +77,15 @@ void WorkQueue::push(std::shared_ptr<const Kernel> kernel, void* const* argument
   wake();
 }
 
+void WorkQueue::push(std::shared_ptr<const Model> model) {
+  {
+    const std::lock_guard hold(lock_);
+    next_free().model = std::move(model);
+    add();
+  }
+  wake();
+}
+
 bool WorkQueue::take(QueueEntry& entry) {
   static const int looks = std::thread::hardware_concurrency() > 1 ? kLooks : 0;
   while (true) {

@@ -11,12 +11,14 @@
 
 namespace sim {
 
+struct Model;
 struct Work;
 
-// One entry of a stream's queue: checked work, or a bare launch (Note [Quick path]).
+// One entry of a stream's queue: checked work, or a bare launch or replay (Note [Quick path]).
 struct QueueEntry {
   std::shared_ptr<Work> work;
   std::shared_ptr<const Kernel> kernel;  // of a bare launch
+  std::shared_ptr<const Model> model;    // of a bare replay
   std::array<void*, kMostArguments> arguments;
   uint64_t number = 0;  // counts the stream's entries
 };
@@ -38,6 +40,7 @@ class WorkQueue {
   // The number of the entry is kept as the thread's last (last_task_of_thread).
   void push(std::shared_ptr<Work> work);
   void push(std::shared_ptr<const Kernel> kernel, void* const* arguments, size_t count);
+  void push(std::shared_ptr<const Model> model);
 
   // Of the worker. Waits for an entry; false: the queue was stopped and nothing is left.
   bool take(QueueEntry& entry);
@@ -52,7 +55,7 @@ class WorkQueue {
   // How many are done or dropped.
   uint64_t finished() const { return finished_; }
   bool idle() const { return finished() == issued(); }
-  // What the worker took, or will take next; null when idle, or for a bare launch.
+  // What the worker took, or will take next; null when idle, or for what is bare.
   std::shared_ptr<const Work> front();
 
  private:

@@ -9,7 +9,8 @@ namespace sim {
 // Note [Quick path]. With the checks, the log, the faults and all delays off, nothing needs to know
 // about a launch but its stream: it then takes no lock that other streams take, allocates nothing
 // and makes no system call while the stream's worker is awake. Handles are trusted, as hardware
-// trusts them. Everything else goes through Work and the runtime's lock, in the same queue.
+// trusts them. A replay of a captured model then is one entry of the queue. Everything else goes
+// through Work and the runtime's lock, in the same queue.
 //
 // Read without a lock: whoever changes a setting while other threads launch has no say about which
 // launch is the first to see it.

@@ -178,26 +178,50 @@ static void perform(Lock& lock, Stream& stream, Work& work, std::mt19937_64& ran
   }
 }
 
-// A bare launch, when it turns out that somebody wants to know about it after all.
-static std::shared_ptr<Work> with_books(QueueEntry& entry, int32_t stream_id) {
+static std::shared_ptr<Work> make_work(std::string name,
+                                       std::function<aclError()> run,
+                                       int32_t stream_id) {
   auto work = std::make_shared<Work>();
   work->stream_id = stream_id;
-  work->task.name = entry.kernel->name;
-  work->task.run = [kernel = std::move(entry.kernel), arguments = entry.arguments] {
-    return kernel->run(arguments.data());
-  };
+  work->task.name = std::move(name);
+  work->task.run = std::move(run);
   return work;
+}
+
+// What is bare, when it turns out that somebody wants to know about it after all.
+static std::vector<std::shared_ptr<Work>> with_books(QueueEntry& entry, int32_t stream_id) {
+  std::vector<std::shared_ptr<Work>> works;
+  if (entry.work) {
+    works.push_back(std::move(entry.work));
+  } else if (entry.kernel) {
+    const char* const name = entry.kernel->name;
+    works.push_back(make_work(
+        name,
+        [kernel = std::move(entry.kernel), arguments = entry.arguments] {
+          return kernel->run(arguments.data());
+        },
+        stream_id));
+  } else {
+    for (const Step& step : entry.model->steps) {
+      works.push_back(make_work(step.task.name, step.task.run, stream_id));
+    }
+    entry.model = nullptr;
+  }
+  return works;
 }
 
 static void run_work(const std::shared_ptr<Stream>& stream,
                      QueueEntry& entry,
                      std::mt19937_64& random) {
+  std::vector<std::shared_ptr<Work>> works = with_books(entry, stream->id);
   Lock lock(runtime().mutex);
-  stream->current = std::move(entry.work);
-  if (entry.number < stream->aborted_before) {
-    drop(*stream->current, stream->abort_code);
-  } else {
-    perform(lock, *stream, *stream->current, random);
+  for (std::shared_ptr<Work>& work : works) {
+    stream->current = std::move(work);
+    if (entry.number < stream->aborted_before) {
+      drop(*stream->current, stream->abort_code);
+    } else {
+      perform(lock, *stream, *stream->current, random);
+    }
   }
   stream->current = nullptr;
   stream->queue.finish();
@@ -205,13 +229,26 @@ static void run_work(const std::shared_ptr<Stream>& stream,
   if (stream->queue.finished() >= stream->wake_at) tell_progress(*stream);
 }
 
-static void run_launch(Stream& stream, QueueEntry& entry) {
+static void run_model(Stream& stream, const Model& model) {
+  for (const Step& step : model.steps) {
+    const aclError code = step.task.run ? step.task.run() : ACL_SUCCESS;
+    if (code == ACL_SUCCESS) continue;
+    Lock lock(runtime().mutex);
+    fail_task(lock, stream, step.task.name, code, "");
+    if (stream.failure_mode == ACL_STOP_ON_FAILURE) return;
+  }
+}
+
+static void run_bare(Stream& stream, QueueEntry& entry) {
   const std::shared_ptr<const Kernel> kernel = std::move(entry.kernel);
+  const std::shared_ptr<const Model> model = std::move(entry.model);
   if (stream.holds_unit) {
     const Lock lock(runtime().mutex);
     give_unit(stream);
   }
-  if (const aclError code = kernel->run(entry.arguments.data())) {
+  if (model) {
+    run_model(stream, *model);
+  } else if (const aclError code = kernel->run(entry.arguments.data())) {
     Lock lock(runtime().mutex);
     fail_task(lock, stream, kernel->name, code, "");
   }
@@ -230,11 +267,10 @@ static uint64_t seed_of(const Stream& stream) {
 static void work_loop(const std::shared_ptr<Stream>& stream) {
   std::mt19937_64 random(seed_of(*stream));
   for (QueueEntry entry; stream->queue.take(entry);) {
-    if (!entry.work && (stream->hung || !quick())) entry.work = with_books(entry, stream->id);
-    if (entry.work) {
+    if (entry.work || stream->hung || !quick()) {
       run_work(stream, entry, random);
     } else {
-      run_launch(*stream, entry);
+      run_bare(*stream, entry);
     }
   }
   const Lock lock(runtime().mutex);
@@ -262,6 +298,13 @@ aclError issue(Stream& stream, std::shared_ptr<Work> work) {
   if (work->task.tells_host) work->clock = stream.clock;
   start_worker(stream);
   stream.queue.push(std::move(work));
+  return ACL_SUCCESS;
+}
+
+aclError issue_replay(Stream& stream, std::shared_ptr<const Model> model) {
+  if (const aclError code = check_usable(stream)) return code;
+  start_worker(stream);
+  stream.queue.push(std::move(model));
   return ACL_SUCCESS;
 }
 

@@ -111,6 +111,8 @@ aclError check_usable(const Stream& stream);
 void start_worker(Stream& stream);
 // Appends to the queue.
 aclError issue(Stream& stream, std::shared_ptr<Work> work);
+// All tasks of a model without events, as one entry (Note [Quick path]).
+aclError issue_replay(Stream& stream, std::shared_ptr<const Model> model);
 
 // Waits until everything issued so far is done. Milliseconds; -1: for ever. False: timed out.
 bool wait_stream(Lock& lock, Stream& stream, int64_t timeout_ms);

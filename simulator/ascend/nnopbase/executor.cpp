@@ -22,7 +22,7 @@ namespace sim {
 namespace {
 
 constexpr int kAicoreException = 507015;
-constexpr size_t kKept = 1 << 16;  // used-up executors that are still recognised
+constexpr size_t kKept = 256;  // used-up executors that are still recognised
 
 class Executors {
  public:

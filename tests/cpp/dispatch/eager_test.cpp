@@ -244,7 +244,7 @@ TEST_F(EagerTest, AChipMayTakeFewerDTypes) {
         .takes(kFloatTypes)
         .without("Small", kHalfTypes)
         .without("Smallest", bit(DType::kFloat64));
-    ops.use_chip(DeviceType::kNpu, chip);
+    ops.use_chip(DeviceType::kNpu, chip, chip);
     const ops::Op& op = ops.at("plus");
     if (contains(op.kernel(DeviceType::kNpu).takes, dtype)) return std::string("taken");
     return error_of<NotImplementedError>(

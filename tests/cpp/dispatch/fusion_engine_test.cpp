@@ -15,6 +15,7 @@
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/ops/prepared_group.h"
 #include "tests/cpp/dispatch/test_device.h"
+#include "tests/cpp/support/never_freed.h"
 
 namespace mindtorch::test {
 namespace {
@@ -29,7 +30,7 @@ using Tensors = std::vector<Tensor>;
 // compiles for 200 ms, or for as long as a test wants.
 class HardEngine final : public ops::FusionEngine {
  public:
-  static HardEngine& make() { return *new HardEngine; }
+  static HardEngine& make() { return testing::never_freed(new HardEngine); }
 
   using FusionEngine::can_fuse;
   bool can_fuse(ops::Pointwise function, DType) const override {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mindtorch/functional/functions.h"
+#include "tests/cpp/support/never_freed.h"
 
 namespace mindtorch::dispatch {
 namespace {
@@ -73,7 +74,7 @@ class OpQueueTest : public ::testing::Test {
     return queue.match(ops::registry().at("mul.Tensor"), args, outputs, state);
   }
 
-  OpQueue& queue = *new OpQueue;
+  OpQueue& queue = testing::never_freed(new OpQueue);
   TestOwner owner;
   OpQueue::State state{};
   const Tensor x = full({2, 3}, Scalar(3.0));

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "mindtorch/runtime/host_wait.h"
+#include "tests/cpp/support/never_freed.h"
 
 namespace mindtorch::ops {
 namespace {
@@ -23,7 +24,7 @@ class Engine final : public FusionEngine {
  public:
   using Answer = std::function<Preparation(const FusedProgram* before)>;
   static Engine& make(Answer answer, bool compiles = false) {
-    return *new Engine(std::move(answer), compiles);
+    return testing::never_freed(new Engine(std::move(answer), compiles));
   }
   using FusionEngine::can_fuse;
   bool can_fuse(Pointwise, DType) const override { return true; }

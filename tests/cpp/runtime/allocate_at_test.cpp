@@ -2,6 +2,10 @@
 // where they lay.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <vector>
+
 #include "mindtorch/runtime/caching_allocator.h"
 #include "tests/cpp/support/allocator_fixture.h"
 
@@ -74,6 +78,43 @@ TEST(AllocateAt, KnowsOnlyItsOwnSegments) {
   Block* again = allocator.allocate_at(where, 4 * kKiB, nullptr);
   ASSERT_NE(again, nullptr);
   allocator.release(again);
+}
+
+// As the steps of a program do: everything goes, neighbours become one, and the same addresses are
+// asked for again, in whatever order. Now and then the segments go, too.
+TEST(AllocateAt, FindsEveryAddressAgainHoweverTheBlocksWereMerged) {
+  TestDevice device;
+  CachingAllocator& allocator = *device.allocator;
+  std::mt19937 random(7);
+  struct Place {
+    const char* address;
+    size_t bytes;
+    Block* block;
+  };
+  for (int program = 0; program < 5; ++program) {
+    std::vector<Place> places;
+    for (int i = 0; i < 200; ++i) {
+      const size_t bytes = (1 + random() % 16) * 512;
+      Block* const block = allocator.allocate(bytes, nullptr);
+      places.push_back({block->data, bytes, block});
+    }
+    for (int step = 0; step < 20; ++step) {
+      std::ranges::shuffle(places, random);
+      const auto kept = static_cast<size_t>(random() % places.size());
+      for (size_t i = kept; i < places.size(); ++i) allocator.release(places[i].block);
+      if (step % 2 == 0) std::shuffle(places.begin() + kept, places.end(), random);
+      for (size_t i = kept; i < places.size(); ++i) {
+        Place& place = places[i];
+        place.block = allocator.allocate_at(place.address, place.bytes, nullptr);
+        ASSERT_NE(place.block, nullptr);
+        ASSERT_EQ(place.block->data, place.address);
+      }
+      ASSERT_EQ(device.problems(), "");
+    }
+    for (const Place& place : places) allocator.release(place.block);
+    if (program % 2 == 0) allocator.empty_cache();
+  }
+  EXPECT_EQ(device.problems(), "");
 }
 
 }  // namespace

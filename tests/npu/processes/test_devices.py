@@ -466,3 +466,43 @@ print(torch.npu.doctor.describe(diagnosis))
     )
     assert "  add.Tensor: AcceleratorError: aclnnAdd" in text
     assert "mul" not in text.split("Ops that")[1]
+
+
+# What CANN calls Ascend910B, without a number, is a board with the chip before the 910B1.
+@pytest.mark.parametrize("chip", ["Ascend910A", "Ascend910B", "Ascend310P3", "Ascend910B1"])
+def test_a_refusal_names_the_chip_that_lacks_a_dtype(chip):
+    run(
+        f"""
+chip = "{chip}"
+torch.npu.simulator.enable(soc=chip)
+is_old = chip != "Ascend910B1"
+assert torch.npu.get_device_name() == chip and torch.npu.is_bf16_supported() == (not is_old)
+x, half = torch.ones(2, 2, device="npu"), torch.ones(2, 2, dtype=torch.float16, device="npu")
+known = torch.accelerator.get_device_capability()["supported_dtypes"]
+assert torch.float16 in known and (torch.bfloat16 in known) == (not is_old)
+
+
+def attempt(call, op, dtype):
+    try:
+        found = call()
+    except NotImplementedError as error:
+        assert is_old, error
+        want = f"Could not run '{{op}}' on device npu:0, {{chip}} for torch.{{dtype}}: it takes "
+        assert str(error).startswith(want), error
+    else:
+        assert not is_old and found.device.type == "npu"
+
+
+for _ in range(2):
+    attempt(lambda: x.bfloat16(), "empty_strided", "bfloat16")
+    attempt(lambda: torch.ones(3, dtype=torch.bfloat16, device="npu"), "ones", "bfloat16")
+    attempt(lambda: torch.ones(3, dtype=torch.bfloat16).npu(), "empty_strided", "bfloat16")
+    attempt(lambda: half.view(torch.bfloat16), "view.dtype", "bfloat16")
+    attempt(lambda: x @ x, "mm", "float32")
+    attempt(lambda: torch.nn.functional.linear(x, x, x[0]), "addmm", "float32")
+    with torch.pipeline():
+        attempt(lambda: x @ x, "mm", "float32")
+        attempt(lambda: (x + 1).bfloat16(), "empty_strided", "bfloat16")
+assert (half @ half).tolist() == [[2.0, 2.0]] * 2 and (x + half).tolist() == [[2.0, 2.0]] * 2
+"""
+    )

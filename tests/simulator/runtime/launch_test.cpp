@@ -137,6 +137,46 @@ TEST_P(Launches, AreCapturedAndReplayed) {
   OK(aclrtDestroyStream(stream));
 }
 
+TEST_P(Launches, OfAModelAreQueuedOneByOneOnlyWhereSomebodyLooks) {
+  const aclrtStream stream = make_stream();
+  {
+    Sum sum;
+    sum.write(1, all(1));
+    const aclmdlRI model = sum.capture(3, stream);
+    uint32_t before = 0;
+    uint32_t after = 0;
+    OK(sum.launch(0, 1, 0, stream));
+    OK(aclrtGetThreadLastTaskId(&before));
+    for (int i = 0; i < 4; ++i) OK(aclmdlRIExecuteAsync(model, stream));
+    OK(aclrtGetThreadLastTaskId(&after));
+    EXPECT_EQ(after - before, std::string(GetParam()) == "none" ? 4U : 12U);
+    OK(aclmdlRIDestroy(model));  // what was queued runs all the same
+    OK(aclrtSynchronizeStream(stream));
+    EXPECT_EQ(sum.read(0), all(13));
+  }
+  OK(aclrtDestroyStream(stream));
+}
+
+TEST_P(Launches, OfAModelStopAtAnAbort) {
+  const aclrtStream stream = make_stream();
+  {
+    Sum sum;
+    sum.write(1, all(1));
+    const aclmdlRI model = sum.capture(3, stream);
+    ASSERT_EQ(mtsim_hang_stream(id_of(stream)), 0);
+    for (int i = 0; i < 4; ++i) OK(aclmdlRIExecuteAsync(model, stream));
+    OK(aclrtStreamAbort(stream));
+    mtsim_release_stream(-1);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_STREAM_ABORT);
+    EXPECT_EQ(sum.read(0), all(0));
+    OK(aclmdlRIExecuteAsync(model, stream));
+    OK(aclrtSynchronizeStream(stream));
+    EXPECT_EQ(sum.read(0), all(3));
+    OK(aclmdlRIDestroy(model));
+  }
+  OK(aclrtDestroyStream(stream));
+}
+
 TEST_P(Launches, OfOneExecutorTwiceUnlessRepeatable) {
   Sum sum;
   const aclrtStream stream = make_stream();
@@ -233,6 +273,26 @@ TEST_F(Simulator, AFaultOfATaskIsMetWithoutChecks) {
   mtsim_clear_faults();
   OK(sum.launch(0, 1, 2, stream));
   OK(aclrtSynchronizeStream(stream));
+  OK(aclrtDestroyStream(stream));
+}
+
+TEST_F(Simulator, AFaultOfACapturedTaskIsMetWithoutChecks) {
+  ASSERT_EQ(mtsim_set("checks", "none"), 0);
+  const aclrtStream stream = make_stream();
+  {
+    Sum sum;
+    sum.write(1, all(1));
+    const aclmdlRI model = sum.capture(3, stream);
+    ASSERT_EQ(mtsim_hang_stream(id_of(stream)), 0);
+    OK(aclmdlRIExecuteAsync(model, stream));  // queued before the fault is set
+    ASSERT_EQ(mtsim_add_faults("task:aclnnAdd:2:507015"), 0);
+    mtsim_release_stream(-1);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), 507015);
+    EXPECT_NE(take_message().find("aclnnAdd failed"), std::string::npos);
+    EXPECT_EQ(sum.read(0), all(2)) << "the tasks beside it run";
+    mtsim_clear_faults();
+    OK(aclmdlRIDestroy(model));
+  }
   OK(aclrtDestroyStream(stream));
 }
 

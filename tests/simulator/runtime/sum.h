@@ -55,6 +55,15 @@ class Sum {
     return aclnnAdd(nullptr, 0, executor_, stream);
   }
 
+  // data[0] += data[1], so many times.
+  aclmdlRI capture(int times, aclrtStream stream) {
+    EXPECT_EQ(aclmdlRICaptureBegin(stream, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL), ACL_SUCCESS);
+    for (int i = 0; i < times; ++i) EXPECT_EQ(launch(0, 1, 0, stream), ACL_SUCCESS);
+    aclmdlRI model = nullptr;
+    EXPECT_EQ(aclmdlRICaptureEnd(stream, &model), ACL_SUCCESS);
+    return model;
+  }
+
   aclOpExecutor* executor() { return executor_; }
 
  private:

@@ -398,13 +398,10 @@ void flash_attention_backward(ops::Launch& on,
 }  // namespace
 
 void register_attention(ops::Registry& registry) {
-  registry.kernel<flash_attention>(DeviceType::kNpu, "_scaled_dot_product_flash_attention")
-      .takes(kFloats)
-      .keeps<row_stats>();
-  registry
-      .kernel<flash_attention_backward>(DeviceType::kNpu,
-                                        "_scaled_dot_product_flash_attention_backward")
-      .takes(kFloats);
+  constexpr const char* kOp = "_scaled_dot_product_flash_attention";
+  takes_products(registry.kernel<flash_attention>(DeviceType::kNpu, kOp)).keeps<row_stats>();
+  takes_products(
+      registry.kernel<flash_attention_backward>(DeviceType::kNpu, std::string(kOp) + "_backward"));
 }
 
 }  // namespace mindtorch::ascend

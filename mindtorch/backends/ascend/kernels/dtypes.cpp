@@ -10,6 +10,11 @@ int8_t float32_math() {
   return runtime::MathMode::instance().reduces_float32() ? kUseHf32 : kKeepDtype;
 }
 
+ops::KernelStatement& takes_products(ops::KernelStatement&& kernel) {
+  constexpr DTypes kFloat = bit(DType::kFloat32);
+  return kernel.takes(kFloats).without("910A", kFloat).without("310", kFloat);
+}
+
 DType computable(const ops::Launch& on, const char* op, DType dtype, DTypes taken) {
   if (MT_LIKELY((taken & bit(dtype)) != 0)) return dtype;
   if (!is_common(dtype)) refuse(on, op, dtype, "CANN's op does not take this dtype");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mindtorch/ops/kernel.h"
+#include "mindtorch/ops/registry.h"
 #include "mindtorch/tensor/dtype_set.h"
 
 // Which dtypes CANN's ops take, and what to do about the others.
@@ -26,6 +26,8 @@ inline constexpr int8_t kKeepDtype = 0;
 // That of products of matrices, as the program wants them: float32 may keep ten bits after the
 // point; other dtypes are as they are.
 int8_t float32_math();
+// The chips before the 910B multiply matrices of float32 with the bits of float16 only.
+ops::KernelStatement& takes_products(ops::KernelStatement&& kernel);
 
 // The dtype to compute in, on the device, for an op that takes `taken`: `dtype`, or a wider one
 // that gives the same result once it is cast back. None: throws NotImplementedError.

@@ -83,14 +83,14 @@ void baddbmm(ops::Launch& on,
 
 void register_matmul(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<mm>(kNpu, "mm").takes(kFloats);
-  registry.kernel<bmm>(kNpu, "bmm").takes(kFloats);
-  registry.kernel<mv>(kNpu, "mv").takes(kFloats);
+  takes_products(registry.kernel<mm>(kNpu, "mm"));
+  takes_products(registry.kernel<bmm>(kNpu, "bmm"));
+  takes_products(registry.kernel<mv>(kNpu, "mv"));
   registry.kernel<dot>(kNpu, "dot").takes(kAnyOrComplex);
   registry.kernel<dot>(kNpu, "vdot");
-  registry.kernel<addmm>(kNpu, "addmm").takes(kFloats);
-  registry.kernel<addmv>(kNpu, "addmv").takes(kFloats);
-  registry.kernel<baddbmm>(kNpu, "baddbmm").takes(kFloats);
+  takes_products(registry.kernel<addmm>(kNpu, "addmm"));
+  takes_products(registry.kernel<addmv>(kNpu, "addmv"));
+  takes_products(registry.kernel<baddbmm>(kNpu, "baddbmm"));
 }
 
 }  // namespace mindtorch::ascend

@@ -430,17 +430,33 @@ bool is_composed(const PointwiseCall& call) {
          has_composition(call);
 }
 
+Device device_of(const PointwiseCall& call) {
+  Device device = call.operands[0]->device();
+  for (int i = 1; i < call.count && device.is_cpu(); ++i) device = call.operands[i]->device();
+  return device;
+}
+
+// Operands are of dtypes that there are on this chip. What is computed or stored may not be.
+void check_chip(const PointwiseCall& call) {
+  const DTypes held = ops::registry().device_dtypes(DeviceType::kNpu);
+  for (const DType dtype : {call.compute, call.result}) {
+    if (MT_LIKELY(contains(held, dtype))) continue;
+    ops::refuse(label_of(call.function), device_of(call), dtype, "there are no such tensors",
+                ops::registry().chip_without(DeviceType::kNpu, dtype));
+  }
+}
+
 }  // namespace
 
 void check_pointwise(const PointwiseCall& call) {
+  check_chip(call);
   const bool has_op = !is_complex(call.compute) || is_of_parts(call);
   if (has_op && (is_identity(call) || is_of_parts(call) || is_composed(call))) return;
-  Device device = call.operands[0]->device();
-  for (int i = 1; i < call.count && device.is_cpu(); ++i) device = call.operands[i]->device();
-  computed_in(ops::Launch{device}, call);
+  computed_in(ops::Launch{device_of(call)}, call);
 }
 
 void run_pointwise(ops::Launch& on, const PointwiseCall& call, const Tensor& out) {
+  check_chip(call);
   if (is_identity(call)) {
     return ascend::call(on, MT_ACLNN(aclnnInplaceCopy), out, *call.operands[0]);
   }

@@ -235,7 +235,8 @@ bool has_composition(const PointwiseCall& call) {
   if (call.function == Pointwise::kFloorDivide) return is_floating_point(call.compute);
   return call.compute == DType::kFloat64 &&
          (call.function == Pointwise::kRelu || call.function == Pointwise::kTrunc ||
-          call.function == Pointwise::kFrac);
+          call.function == Pointwise::kFrac || call.function == Pointwise::kLerp ||
+          call.function == Pointwise::kLerpScalar);
 }
 
 // As the CPU has it: half precision is rounded, and a product in few bits wraps around, only at the

@@ -1,3 +1,4 @@
+#include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
 #include "mindtorch/backends/ascend/kernels/pointwise.h"
 #include "mindtorch/backends/ascend/patterns/patterns.h"
@@ -5,6 +6,9 @@
 namespace mindtorch::ascend {
 
 void register_ascend(ops::Registry& registry) {
+  for (const char* const chip : {"910A", "310"}) {
+    registry.device_dtypes_without(DeviceType::kNpu, chip, bit(DType::kBFloat16));
+  }
   registry.pointwise_engine(DeviceType::kNpu, &run_pointwise, &check_pointwise);
   ops::set_call_patterns(DeviceType::kNpu, &call_patterns);
   register_attention(registry);
