@@ -100,6 +100,7 @@ def default_device(request):
         return
     import mindtorch_v2
 
+    library_devices.load(device)
     mindtorch_v2.set_default_device(device)
     yield device
     mindtorch_v2.set_default_device(None)

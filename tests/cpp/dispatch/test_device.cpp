@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "mindtorch/ops/functions.h"
 #include "mindtorch/ops/refusal.h"
 #include "mindtorch/runtime/accelerator.h"
+#include "mindtorch/tensor/generator.h"
 
 namespace mindtorch::test {
 namespace {
@@ -111,6 +113,225 @@ void run_kernel(Launch& launch, Args args, std::span<Tensor> outputs) {
     } else {
       op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
     }
+  });
+}
+
+// --- attention -----------------------------------------------------------------------------------
+
+// Notes of its own beside each row's logsumexp: the row's number, which the backward kernel checks.
+constexpr int64_t kNotes = 2;
+constexpr size_t kStats = 5;  // in the arguments of the backward op
+
+ops::TensorSpec notes_of(Args args) {
+  Shape sizes = args[0].tensor().sizes();
+  sizes.back() = kNotes;
+  return {std::move(sizes), DType::kFloat32, args[0].tensor().device(), std::nullopt};
+}
+
+Tensor logsumexp_of(const Tensor& notes) {
+  Shape sizes = notes.sizes();
+  sizes.pop_back();
+  return Tensor::make(sizes, DType::kFloat32);
+}
+
+// Of dropout it keeps a seed and an offset, and draws again wherever they are read.
+ops::TensorSpec dropped_of(Args args) {
+  return {{2}, DType::kInt64, args[0].tensor().device(), std::nullopt};
+}
+
+void run_dropout_mask(Launch& launch, Args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  constexpr uint64_t kStep = 4;
+  const GeneratorPtr& generator = default_generator(launch.device);
+  const auto place = OffsetGenerator::from(*generator, kType).advance(kStep);
+  queue(launch, [place, out = on_host(outputs[0])] {
+    out.data<int64_t>()[0] = static_cast<int64_t>(place.seed);
+    out.data<int64_t>()[1] = static_cast<int64_t>(place.offset);
+  });
+}
+
+// What each element is multiplied by.
+std::vector<double> noise_of(const Tensor& dropped, size_t count, double p) {
+  const auto* const place = dropped.data<int64_t>();
+  CpuGenerator generator(static_cast<uint64_t>(place[0] * 1000 + place[1]));
+  std::vector<double> noise(count);
+  for (double& each : noise) {
+    each = static_cast<double>(generator.random32()) * 0x1p-32 < p ? 0 : 1 / (1 - p);
+  }
+  return noise;
+}
+
+void cast(const Tensor& from, const Tensor& to);
+
+Tensor as_doubles(const Tensor& tensor) {
+  const Tensor made = Tensor::make(tensor.sizes(), DType::kFloat64);
+  cast(tensor, made);
+  return made;
+}
+
+void run_masked_dropout(Launch& launch, Args args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  auto given = std::make_shared<HostArgs>(args);
+  queue(launch, [given, out = on_host(outputs[0])] {
+    const Args seen = given->args();
+    const Tensor values = as_doubles(seen[0].tensor());
+    const auto count = static_cast<size_t>(values.numel());
+    const std::vector<double> noise = noise_of(seen[1].tensor(), count, seen[2].to_float());
+    for (size_t i = 0; i < count; ++i) values.data<double>()[i] *= noise[i];
+    cast(values, out);
+  });
+}
+
+// A matrix of weights and its noise for each head of query, one after the other.
+struct Dropped {
+  // `first`: of the arguments that both directions have, beginning with query.
+  Dropped(Args args, size_t first, size_t settings) {
+    query = as_doubles(args[first].tensor());
+    key = as_doubles(args[first + 1].tensor());
+    value = as_doubles(args[first + 2].tensor());
+    queries = query.size(-2);
+    keys = key.size(-2);
+    size = query.size(-1);
+    value_size = value.size(-1);
+    heads = query.numel() / (queries * size);
+    shared = heads / (key.numel() / (keys * size));
+    scale = args[settings + 1].to_float();
+    weights_of(args, settings);
+    noise =
+        noise_of(args[args.size() - 2].tensor(), weights.size(), args[args.size() - 1].to_float());
+  }
+
+  // The mask of truths or numbers, and the causal one, are the CPU kernel's to apply: values that
+  // tell which key they are of show the weights.
+  void weights_of(Args args, size_t settings) {
+    static const ops::Op& op = ops::registry().at("_scaled_dot_product_flash_attention");
+    Shape sizes = key.sizes();
+    sizes.back() = keys;
+    const Tensor one = Tensor::make(sizes, DType::kFloat64);
+    for (int64_t i = 0; i < one.numel(); ++i) {
+      one.data<double>()[i] = i / keys % keys == i % keys ? 1 : 0;
+    }
+    sizes = query.sizes();
+    sizes.back() = keys;
+    Tensor out = Tensor::make(sizes, DType::kFloat64);
+    Shape rows = query.sizes();
+    rows.pop_back();
+    Tensor targets[] = {out, Tensor::make(rows, DType::kFloat64), Tensor()};
+    const Tensor none;
+    const Value given[] = {query, key,  one, args[settings - 1], args[settings], scale,
+                           false, none, 0.0};
+    Launch host{DeviceType::kCpu};
+    op.kernel(DeviceType::kCpu).impl(host, Args(given), std::span(targets));
+    weights.assign(out.data<double>(), out.data<double>() + out.numel());
+  }
+
+  template <typename Visit>
+  void each(const Visit& visit) const {
+    for (int64_t head = 0; head < heads; ++head) {
+      for (int64_t i = 0; i < queries; ++i) {
+        for (int64_t j = 0; j < keys; ++j) {
+          const auto at = static_cast<size_t>((head * queries + i) * keys + j);
+          visit(at, head * queries + i, head / shared * keys + j);
+        }
+      }
+    }
+  }
+
+  Tensor query, key, value;
+  int64_t queries, keys, size, value_size, heads, shared;
+  double scale;
+  std::vector<double> weights, noise;
+};
+
+void attend_dropped(Args args, const Tensor& out) {
+  const Dropped d(args, 0, 4);
+  const Tensor sums = Tensor::make(out.sizes(), DType::kFloat64);
+  std::fill_n(sums.data<double>(), sums.numel(), 0.0);
+  d.each([&](size_t at, int64_t row, int64_t column) {
+    for (int64_t k = 0; k < d.value_size; ++k) {
+      sums.data<double>()[row * d.value_size + k] +=
+          d.weights[at] * d.noise[at] * d.value.data<double>()[column * d.value_size + k];
+    }
+  });
+  cast(sums, out);
+}
+
+void attend_dropped_backward(Args args, std::span<Tensor> outputs) {
+  const Dropped d(args, 1, 8);
+  const Tensor grad = as_doubles(args[0].tensor());
+  std::vector<Tensor> sums;
+  for (const Tensor& output : outputs) {
+    sums.push_back(Tensor::make(output.sizes(), DType::kFloat64));
+    std::fill_n(sums.back().data<double>(), sums.back().numel(), 0.0);
+  }
+  std::vector<double> of_weights(d.weights.size());
+  std::vector<double> of_rows(static_cast<size_t>(d.heads * d.queries));
+  d.each([&](size_t at, int64_t row, int64_t column) {
+    double dot = 0;
+    for (int64_t k = 0; k < d.value_size; ++k) {
+      const double g = grad.data<double>()[row * d.value_size + k];
+      dot += g * d.value.data<double>()[column * d.value_size + k];
+      sums[2].data<double>()[column * d.value_size + k] += g * d.weights[at] * d.noise[at];
+    }
+    of_weights[at] = dot * d.noise[at];
+    of_rows[static_cast<size_t>(row)] += of_weights[at] * d.weights[at];
+  });
+  d.each([&](size_t at, int64_t row, int64_t column) {
+    const double of_score =
+        d.weights[at] * (of_weights[at] - of_rows[static_cast<size_t>(row)]) * d.scale;
+    for (int64_t k = 0; k < d.size; ++k) {
+      sums[0].data<double>()[row * d.size + k] +=
+          of_score * d.key.data<double>()[column * d.size + k];
+      sums[1].data<double>()[column * d.size + k] +=
+          of_score * d.query.data<double>()[row * d.size + k];
+    }
+  });
+  for (size_t i = 0; i < sums.size(); ++i) cast(sums[i], outputs[i]);
+}
+
+bool drops(Args args) { return args[args.size() - 2].tensor().defined(); }
+
+void run_attention(Launch& launch, Args args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  auto given = std::make_shared<HostArgs>(args);
+  if (drops(args)) {
+    return queue(launch,
+                 [given, out = on_host(outputs[0])] { attend_dropped(given->args(), out); });
+  }
+  queue(launch, [&op = *launch.op, given, out = on_host(outputs[0]), notes = on_host(outputs[1])] {
+    const Tensor logsumexp = logsumexp_of(notes);
+    std::vector<Tensor> targets = {out, logsumexp, Tensor()};
+    Launch host{DeviceType::kCpu};
+    op.kernel(DeviceType::kCpu).impl(host, given->args(), targets);
+    for (int64_t row = 0; row < logsumexp.numel(); ++row) {
+      notes.data<float>()[row * kNotes] = logsumexp.data<float>()[row];
+      notes.data<float>()[row * kNotes + 1] = static_cast<float>(row);
+    }
+  });
+}
+
+void run_attention_backward(Launch& launch, Args args, std::span<Tensor> outputs) {
+  ++TestDevice::instance().kernels;
+  auto given = std::make_shared<HostArgs>(args);
+  std::vector<Tensor> targets;
+  for (const Tensor& output : outputs) targets.push_back(on_host(output));
+  if (drops(args)) {
+    return queue(launch,
+                 [given, targets]() mutable { attend_dropped_backward(given->args(), targets); });
+  }
+  queue(launch, [&op = *launch.op, given, targets]() mutable {
+    const Tensor& notes = given->args()[kStats].tensor();
+    const Tensor logsumexp = logsumexp_of(notes);
+    for (int64_t row = 0; row < logsumexp.numel(); ++row) {
+      if (notes.data<float>()[row * kNotes + 1] != static_cast<float>(row)) {
+        ++TestDevice::instance().foreign_notes;
+      }
+      logsumexp.data<float>()[row] = notes.data<float>()[row * kNotes];
+    }
+    std::vector<Value> values(given->args().begin(), given->args().end());
+    values[kStats] = Value(logsumexp);
+    Launch host{DeviceType::kCpu};
+    op.kernel(DeviceType::kCpu).impl(host, values, targets);
   });
 }
 
@@ -269,18 +490,33 @@ TestDevice::TestDevice() {
   runtime::find_accelerator("npu");  // the library's own drivers come first
   runtime::register_driver(std::move(driver));
   registry().device_dtypes(kType, kDTypes);
+  const std::map<std::string, ops::ImplFn> own = {
+      {"_scaled_dot_product_flash_attention", &run_attention},
+      {"_scaled_dot_product_flash_attention_backward", &run_attention_backward}};
   for (const ops::Op& op : ops::registry().ops()) {
     const bool is_pointwise =
         op.kind == ops::OpKind::kPointwise && op.form == ops::OpForm::kPrimary;
     const ops::Kernel& cpu = op.kernel(DeviceType::kCpu);
     if (!cpu && !is_pointwise) continue;
-    const bool is_dynamic = cpu.dynamic != nullptr;
+    const std::string name = op.schema.full_name();
+    const auto special = own.find(name);
+    ops::ImplFn impl = special != own.end() ? special->second : &run_kernel;
+    if (cpu.dynamic != nullptr) impl = nullptr;
     ops::KernelStatement kernel =
-        registry().raw_kernel(kType, op.schema.full_name(), is_dynamic ? nullptr : &run_kernel,
-                              is_dynamic ? &run_dynamic : nullptr);
+        registry().raw_kernel(kType, name, impl, cpu.dynamic == nullptr ? nullptr : &run_dynamic);
     kernel.takes(cpu.takes, cpu.takes_beside);
-    if (cpu.auxiliary != nullptr) kernel.keeps(cpu.auxiliary);
+    if (impl == &run_attention) {
+      kernel.keeps([](Args args, ops::SpecList& specs) { specs.push_back(notes_of(args)); });
+    } else if (cpu.auxiliary != nullptr) {
+      kernel.keeps(cpu.auxiliary);
+    }
   }
+  const DTypeSet floats = bit(DType::kFloat16) | bit(DType::kFloat32);
+  registry()
+      .raw_kernel(kType, "_dropout_mask", &run_dropout_mask)
+      .takes(floats, bit(DType::kInt64))
+      .keeps([](Args args, ops::SpecList& specs) { specs.push_back(dropped_of(args)); });
+  registry().raw_kernel(kType, "_masked_dropout", &run_masked_dropout).takes(floats);
   registry().pointwise_engine(kType, &run_pointwise, &check_pointwise);
   registry().fusion_engine(kType, new Engine);
 }

@@ -11,7 +11,8 @@ namespace mindtorch::test {
 // A device without vendor code, under the name "cuda": memory and streams are those of a scripted
 // driver, kernels compute on the host what the CPU's do, on the launch's stream. It has a pointwise
 // engine and a fusion engine of its own, with small limits, and of row functions
-// only sums over leading dims. Of itself it states dtypes that no other device has in this choice.
+// only sums over leading dims. Of itself it states dtypes that no other device has in this choice,
+// and its attention keeps other notes.
 class TestDevice {
  public:
   static TestDevice& instance();
@@ -36,6 +37,7 @@ class TestDevice {
   std::atomic<int> pointwise{0};
   std::atomic<int> groups{0};
   std::atomic<size_t> largest_group{0};
+  std::atomic<int> foreign_notes{0};  // rows that its backward attention did not know again
 
  private:
   TestDevice();

@@ -346,7 +346,7 @@ TEST(TestDeviceStates, NumbersOfTheHostAreNotItsOwn) {
   EXPECT_TRUE(equal(to_host(mul(x, number)), full({4}, Scalar(4.0))));
 }
 
-TEST(TestDeviceStates, GradientsOfAttention) {
+TEST(TestDeviceStates, NotesOfItsAttention) {
   const auto gradients = [](const std::function<Tensor(const Tensor&)>& place) {
     Tensors leaves;
     for (int i = 0; i < 3; ++i) {
@@ -371,6 +371,60 @@ TEST(TestDeviceStates, GradientsOfAttention) {
       found = gradients(&to_device);
     }
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(equal(found[i], expected[i])) << i;
+  }
+  const Tensor q = to_device(ramp({2, 5, 4}));
+  const auto results = _scaled_dot_product_flash_attention(q, q, q, {}, false, 1.0, false);
+  EXPECT_EQ(std::get<1>(results).sizes(), (Shape{2, 5, 2}));
+  EXPECT_EQ(std::get<2>(results).sizes(), (Shape{0}));
+  EXPECT_EQ(TestDevice::instance().foreign_notes, 0);
+}
+
+// Of what it drops it keeps a seed and an offset, and both directions draw the same of them.
+TEST(TestDeviceStates, DropoutOfItsAttention) {
+  constexpr double kP = 0.25;
+  const auto drop = [](const Tensor& query, const Tensor& key, const Tensor& value) {
+    default_generator(Device(TestDevice::kType, 0))->manual_seed(7);
+    return scaled_dot_product_attention(query, key, value, {}, kP);
+  };
+  // Queries that see all keys alike, and values that tell which key they are of, show what stays.
+  const Tensor nothing = to_device(zeros({2, 5, 4}));
+  const Tensor seen = to_host(drop(nothing, nothing, to_device(eye(5).expand({2, 5, 5}).clone())));
+  const Tensor noise = div(cast(gt(seen, Scalar(0.0)), DType::kFloat32), Scalar(1 - kP));
+  EXPECT_TRUE(any(eq(noise, Scalar(0.0))).item().to_bool());
+  EXPECT_TRUE(any(gt(noise, Scalar(0.0))).item().to_bool());
+
+  using Attend = std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>;
+  const auto gradients = [](const Attend& attend,
+                            const std::function<Tensor(const Tensor&)>& place) {
+    Tensors leaves;
+    for (int i = 0; i < 3; ++i) {
+      leaves.push_back(place(sin(add(ramp({2, 5, 4}), Scalar(double(i))))));
+      autograd::set_requires_grad(leaves.back(), true);
+    }
+    const Tensor out = attend(leaves[0], leaves[1], leaves[2]);
+    const autograd::Edge root[] = {autograd::gradient_edge(out)};
+    std::vector<Tensor> grads = {place(sin(ramp({2, 5, 4})))};
+    autograd::run_backward(root, std::move(grads), {});
+    Tensors found = {to_host(out.detach())};
+    for (const Tensor& leaf : leaves) found.push_back(to_host(autograd::grad_of(leaf)));
+    return found;
+  };
+  const auto formula = [&](const Tensor& query, const Tensor& key, const Tensor& value) {
+    const Tensor scores = mul(matmul(query, transpose(key, -2, -1)), Scalar(0.5));
+    return matmul(mul(softmax(scores, -1), noise), value);
+  };
+  const Tensors expected = gradients(formula, [](const Tensor& x) { return x; });
+  for (const bool deferred : {false, true, true, true}) {
+    Tensors found;
+    if (deferred) {
+      Block block;
+      found = gradients(drop, &to_device);
+    } else {
+      found = gradients(drop, &to_device);
+    }
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(allclose(found[i], expected[i], 1e-5, 1e-5)) << i;
+    }
   }
 }
 
