@@ -2,18 +2,10 @@
 
 #include <cstring>
 
-#include "mindtorch/runtime/accelerator.h"
 #include "mindtorch/runtime/copy.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch {
-namespace {
-
-runtime::DeviceRuntime& runtime_of(Device device) {
-  return runtime::runtime_for(name(device.type), device.index);
-}
-
-}  // namespace
-
 void copy_bytes(Device to_device,
                 void* to,
                 Device from_device,
