@@ -11,9 +11,9 @@
 namespace mindtorch::dispatch {
 
 // Note [Parts of a plan]
-// Not everything that a plan runs can be captured as a graph of the device: an optimizer's step that
-// counts gets another number each time, as an op does whose seed is a number. What lies between
-// such steps can. A plan is run part by part, and each part that can be a graph is one by
+// Not everything that a plan runs can be captured as a graph of the device: an optimizer's step
+// that counts gets another number each time, as an op does whose seed is a number. What lies
+// between such steps can. A plan is run part by part, and each part that can be a graph is one by
 // itself: what it depends on is what lies in memory when it begins, and what it leaves there has
 // memory before. So that it can be launched after all where capturing it fails, it gives nothing
 // back that others gave it before its end.
