@@ -38,8 +38,6 @@ struct DeviceRow {
   // With more memory between its steps a window is not captured as a graph: then the device takes
   // longer than the host, and the memory is better used elsewhere.
   size_t graph_bytes = size_t{64} << 20;
-  // Whether a graph draws other random numbers each time it is replayed.
-  bool graphs_draw_numbers = false;
 
   // What it does with a program's wishes about numbers (runtime/math_mode.h): whether products of
   // float32 matrices are quicker with fewer bits, and whether it can be told to give the same bits

@@ -3,6 +3,7 @@
 #include "mindtorch/ops/windows.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/from_host.h"
@@ -28,11 +29,30 @@ void check_pair(const char* name, IntList list) {
            list.size());
 }
 
+// Of settings beyond this the places of windows cannot be counted.
+constexpr int64_t kMost = int64_t{1} << 31;
+
 // `name` and what its two numbers are called in torch's words.
 void check_least(const char* name, const char* part, IntList list, int64_t least) {
   MT_CHECK(list[0] >= least && list[1] >= least, RuntimeError, name,
            least == 0 ? " should be non-negative" : " should be greater than zero", ", but got ",
            part, "_height: ", list[0], " ", part, "_width: ", list[1]);
+  MT_CHECK(list[0] <= kMost && list[1] <= kMost, RuntimeError, name, " is too large: ", part,
+           "_height: ", list[0], " ", part, "_width: ", list[1]);
+}
+
+void check_kernel(IntList kernel) {
+  int64_t area = 0;
+  MT_CHECK(!__builtin_mul_overflow(kernel[0], kernel[1], &area), RuntimeError,
+           "Given kernel_width = ", kernel[1], " and kernel_height = ", kernel[0],
+           " the product of kernel_width and kernel_height overflowed.");
+  check_least("kernel size", "kernel", kernel, 1);
+}
+
+bool can_be_counted(std::initializer_list<int64_t> sizes) {
+  int64_t count = 1;
+  return std::ranges::none_of(
+      sizes, [&](int64_t size) { return __builtin_mul_overflow(count, size, &count); });
 }
 
 std::string in_brackets(IntList pair) {
@@ -112,7 +132,7 @@ Tensor im2col(
   check_pair("dilation", dilation);
   check_pair("padding", padding);
   check_pair("stride", stride);
-  check_least("kernel size", "kernel", kernel_size, 1);
+  check_kernel(kernel_size);
   check_least("dilation", "dilation", dilation, 1);
   check_least("padding", "pad", padding, 0);
   check_least("stride", "stride", stride, 1);
@@ -124,6 +144,10 @@ Tensor im2col(
            in_brackets(grid.size), shown(kernel_size, dilation, padding),
            ", calculated shape of the array of sliding blocks as ", in_brackets(grid.count),
            ", but its components must be at least one.");
+  MT_CHECK(
+      can_be_counted({images.size(0), images.size(1), grid.area(), grid.count[0], grid.count[1]}),
+      RuntimeError, "The sliding blocks are too many: ", in_brackets(grid.count), " of ",
+      in_brackets(kernel_size), " elements");
   check_column_dtype("im2col_out_cpu", self);
   const Tensor columns = has_window_op(self)
                              ? _im2col(images, kernel_size, dilation, padding, stride)
@@ -142,7 +166,7 @@ Tensor col2im(const Tensor& self,
   check_pair("dilation", dilation);
   check_pair("padding", padding);
   check_pair("stride", stride);
-  check_least("kernel size", "kernel", kernel_size, 1);
+  check_kernel(kernel_size);
   check_least("stride", "stride", stride, 1);
   check_least("dilation", "dilation", dilation, 1);
   check_least("padding", "pad", padding, 0);
@@ -152,6 +176,8 @@ Tensor col2im(const Tensor& self,
            "non-zero dimensions for input, but got: ",
            to_string(self.sizes()));
   const Tensor columns = is_batch ? self : unsqueeze(self, 0);
+  MT_CHECK(output_size[0] <= kMost && output_size[1] <= kMost, RuntimeError,
+           "output_size is too large: ", in_brackets(output_size));
   const WindowGrid grid(output_size, kernel_size, dilation, padding, stride);
   MT_CHECK(columns.size(1) % grid.area() == 0, RuntimeError,
            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
@@ -160,7 +186,8 @@ Tensor col2im(const Tensor& self,
   const std::string given = "Given output_size=" + in_brackets(output_size) +
                             shown(kernel_size, dilation, padding) +
                             ", stride=" + in_brackets(stride);
-  MT_CHECK(columns.size(2) == grid.windows(), RuntimeError, given,
+  MT_CHECK(can_be_counted({grid.count[0], grid.count[1]}) && columns.size(2) == grid.windows(),
+           RuntimeError, given,
            ", expected size of input's dimension 2 to match the calculated number of sliding "
            "blocks ",
            grid.count[0], " * ", grid.count[1], " = ", grid.windows(),

@@ -41,6 +41,7 @@ struct Kernel {
   DTypeSet takes = kAnyType;
   DTypeSet takes_beside = kAnyType;
   AuxiliaryFn auxiliary = nullptr;  // null: it keeps nothing
+  bool draws_in_graphs = false;     // other random numbers each time a graph is replayed
   // What it would take on another chip than the one that is here (Registry::use_chip), and that
   // chip's name.
   DTypeSet not_on_chip = 0;

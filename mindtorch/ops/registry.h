@@ -42,6 +42,11 @@ class MT_API KernelStatement {
   KernelStatement& keeps(Location location = Location::here());
   // The same in its boxed form.
   KernelStatement& keeps(AuxiliaryFn describe);
+  // A graph that was captured of it draws anew each time it is replayed.
+  KernelStatement& draws_in_graphs() {
+    kernel_.draws_in_graphs = true;
+    return *this;
+  }
 
  private:
   void check_signature(Signature signature, Location location) const;

@@ -30,7 +30,10 @@ struct WindowGrid {
   }
 
   int64_t area() const { return kernel[0] * kernel[1]; }
-  int64_t windows() const { return count[0] * count[1]; }
+  // Wraps, as in torch's texts about what does not fit.
+  int64_t windows() const {
+    return static_cast<int64_t>(static_cast<uint64_t>(count[0]) * static_cast<uint64_t>(count[1]));
+  }
   // Where the element `tap` of window `at` lies along a dim; outside of the image in the padding.
   int64_t place(size_t dim, int64_t tap, int64_t at) const {
     return at * stride[dim] - padding[dim] + tap * dilation[dim];

@@ -240,3 +240,23 @@ def test_random_slopes_are_those_of_the_noise():
     torch.manual_seed(3)
     assert torch.equal(F.rrelu_(x, 0.25, 0.5, True), drawn)
     assert torch.equal(x, drawn)
+
+
+def test_windows_beyond_all_counting():
+    image, columns = torch.ones(1, 1, 4, 4), torch.ones(1, 4, 9)
+    for large in (2**32, 2**62):
+        text = r"kernel_width and kernel_height overflowed|kernel size is too large"
+        for call in (lambda size: F.unfold(image, size), lambda size: F.fold(columns, 4, size)):
+            with pytest.raises(RuntimeError, match=text):
+                call(large)
+        for setting in ("dilation", "padding", "stride"):
+            with pytest.raises(RuntimeError, match="too large"):
+                F.unfold(image, 2, **{setting: large})
+            with pytest.raises(RuntimeError, match="too large"):
+                F.fold(columns, 4, 2, **{setting: large})
+        with pytest.raises(RuntimeError, match="too large"):
+            F.fold(columns, large, 2)
+    with pytest.raises(RuntimeError, match="too many"):
+        F.unfold(image, 2, padding=2**31)
+    with pytest.raises(RuntimeError):  # as much memory as no machine has
+        F.fold(torch.ones(1, 1, 4), 2**31, 1, stride=2**30)

@@ -28,7 +28,6 @@ constexpr driver::DeviceRow kRow{
     .variables = options::kAll,
     .alloc_conf = options::kAllocConfs,
     .pipeline_graphs = &options::kPipelineGraphs,
-    .graphs_draw_numbers = true,
     .reduces_float32 = true,
 };
 

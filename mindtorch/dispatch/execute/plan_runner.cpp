@@ -199,7 +199,7 @@ bool PlanRunner::can_be_captured(size_t step) const {
   const Device device = steps_[0].device;
   const ops::Op& op = *steps_[step].op;
   if (!device.is_accelerator() || steps_[step].device != device) return false;
-  if (op.random && !device_row(device.type).graphs_draw_numbers) return false;
+  if (op.random && !op.kernel(device.type).draws_in_graphs) return false;
   if (steps_[step].varies) return false;
   bool is_all_there = true;
   each_storage(trace_, plan_.steps[step], [&](uint32_t storage, int64_t) {

@@ -387,12 +387,12 @@ TensorSpec masked_dropout(const Tensor& self, const Tensor&, double) {
 void define_dropout_by_mask(Registry& ops) {
   ops.define<dropout_mask>("_dropout_mask(Tensor self, int[] shape, float p) -> Tensor")
       .auxiliary(1)
-      .device_example("torch.dropout(x, 0.5, True)")
+      .device_example("torch.dropout(x * 0, 0.5, True)")
       .internal()
       .random()
       .not_differentiable();
   ops.define<masked_dropout>("_masked_dropout(Tensor self, Tensor mask, float p) -> Tensor")
-      .device_example("torch.dropout(x, 0.5, True)")
+      .device_example("torch.dropout(x * 0, 0.5, True)")
       .internal();
 }
 

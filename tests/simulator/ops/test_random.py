@@ -56,17 +56,18 @@ def tensors(*numbers):
 
 
 FROM_MEMORY = {
-    "aclnnInplaceNormal": [0.5, 2.0],
-    "aclnnInplaceUniform": [-1.0, 3.0],
-    "aclnnInplaceRandom": [-3, 50],
+    "aclnnInplaceNormalTensor": [0.5, 2.0],
+    "aclnnInplaceUniformTensor": [-1.0, 3.0],
+    "aclnnInplaceRandomTensor": [-3, 50],
 }
 
 
 @pytest.mark.parametrize("op", FROM_MEMORY)
 def test_seed_and_offset_in_memory(npu, op):
     """The numbers of the seed, and of the sum of both offsets."""
-    expected = run(npu, op, [blank("f32"), *FROM_MEMORY[op], 7, 32])
-    found = run(npu, f"{op}Tensor", [blank("f32"), *FROM_MEMORY[op], *tensors(7, 30), 2])
+    arguments = [blank("f32"), *FROM_MEMORY[op]]
+    expected = run(npu, op.removesuffix("Tensor"), [*arguments, 7, 32])
+    found = run(npu, op, [*arguments, *tensors(7, 30), 2])
     np.testing.assert_array_equal(found[0], expected[0])
 
 

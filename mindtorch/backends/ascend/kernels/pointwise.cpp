@@ -6,6 +6,7 @@
 #include "mindtorch/backends/ascend/aclnn.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 #include "mindtorch/backends/ascend/kernels/kernels.h"
+#include "mindtorch/ops/refusal.h"
 #include "mindtorch/tensor/complex_view.h"
 #include "mindtorch/tensor/element.h"
 

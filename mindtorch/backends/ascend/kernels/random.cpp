@@ -290,25 +290,28 @@ void multinomial(ops::Launch& on,
 
 void register_random(ops::Registry& registry) {
   constexpr auto kNpu = DeviceType::kNpu;
-  registry.kernel<rand>(kNpu, "rand");
-  registry.kernel<randn>(kNpu, "randn");
-  registry.kernel<randint>(kNpu, "randint");
-  registry.kernel<randint_low>(kNpu, "randint.low");
+  registry.kernel<rand>(kNpu, "rand").draws_in_graphs();
+  registry.kernel<randn>(kNpu, "randn").draws_in_graphs();
+  registry.kernel<randint>(kNpu, "randint").draws_in_graphs();
+  registry.kernel<randint_low>(kNpu, "randint.low").draws_in_graphs();
   registry.kernel<randperm>(kNpu, "randperm");
-  registry.kernel<normal_size>(kNpu, "normal.float_float");
-  registry.kernel<normal>(kNpu, "normal_");
-  registry.kernel<uniform>(kNpu, "uniform_");
-  registry.kernel<random>(kNpu, "random_");
-  registry.kernel<random_to>(kNpu, "random_.to");
-  registry.kernel<random_from>(kNpu, "random_.from");
+  registry.kernel<normal_size>(kNpu, "normal.float_float").draws_in_graphs();
+  registry.kernel<normal>(kNpu, "normal_").draws_in_graphs();
+  registry.kernel<uniform>(kNpu, "uniform_").draws_in_graphs();
+  registry.kernel<random>(kNpu, "random_").draws_in_graphs();
+  registry.kernel<random_to>(kNpu, "random_.to").draws_in_graphs();
+  registry.kernel<random_from>(kNpu, "random_.from").draws_in_graphs();
   registry.kernel<bernoulli_tensor>(kNpu, "bernoulli_.Tensor");
   registry.kernel<bernoulli_p>(kNpu, "bernoulli_.float");
-  registry.kernel<exponential>(kNpu, "exponential_");
-  registry.kernel<geometric>(kNpu, "geometric_");
-  registry.kernel<cauchy>(kNpu, "cauchy_");
-  registry.kernel<log_normal>(kNpu, "log_normal_");
+  registry.kernel<exponential>(kNpu, "exponential_").draws_in_graphs();
+  registry.kernel<geometric>(kNpu, "geometric_").draws_in_graphs();
+  registry.kernel<cauchy>(kNpu, "cauchy_").draws_in_graphs();
+  registry.kernel<log_normal>(kNpu, "log_normal_").draws_in_graphs();
   registry.kernel<multinomial>(kNpu, "multinomial");
-  registry.kernel<dropout_mask>(kNpu, "_dropout_mask").takes(kFloats, kU8).keeps<bits_of>();
+  registry.kernel<dropout_mask>(kNpu, "_dropout_mask")
+      .takes(kFloats, kU8)
+      .keeps<bits_of>()
+      .draws_in_graphs();
   registry.kernel<masked_dropout>(kNpu, "_masked_dropout").takes(kFloats, kU8);
 }
 
