@@ -67,7 +67,8 @@ def parameters_of(text):
 @functools.cache
 def signatures():
     """op -> its parameters, without the two that always come last"""
-    found = {op: parameters_of("".join(rest)) for op, *rest in rows(TABLE)}
+    every = [*rows(TABLE), *rows(TABLE.parent / "operators_newer.tsv")]
+    found = {op: parameters_of("".join(rest)) for op, *rest in every if rest not in (["?"], ["-"])}
     for table in ("functions.tsv", "functions_newer.tsv"):  # a few ops are there
         for name, _, *rest in rows(TABLE.parent / table):
             if name.endswith("GetWorkspaceSize"):
