@@ -67,6 +67,30 @@ def test_results_that_are_all_kept(torch, log):
         check_equal(torch, result, expected)
 
 
+def test_losses_that_are_kept(torch, log):
+    """They take other memory each time, and what is made beside them is replayed all the same."""
+    x, w = inputs(torch)
+    losses, expected = [], []
+
+    def step():
+        hidden = (x @ w).relu() * 2 + 1
+        losses.append((hidden * hidden).mean())
+        losses.append(hidden.amax(0))
+        return hidden.softmax(-1)
+
+    replays = 0
+    for seed in range(30):
+        x.copy_(inputs(torch, seed, x.shape[1])[0])
+        result, names = log.run(lambda *_: (step(),), torch, x, w)
+        replays += is_replay(names)
+        hidden = (x @ w).relu() * 2 + 1
+        expected += [(hidden * hidden).mean(), hidden.amax(0)]
+        check_equal(torch, result, (hidden.softmax(-1),))
+        del result, hidden
+    assert replays >= 12
+    check_equal(torch, losses, expected)
+
+
 def test_other_addresses_are_not_replayed(torch, log):
     x, w = inputs(torch)
     for _ in range(5):

@@ -121,7 +121,7 @@ uint64_t PlanGraphs::find_known(Key beginning,
   return found->last_use;
 }
 
-PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {
+PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream, Addresses& results) {
   std::unique_ptr<runtime::Graph> replaced;
   std::unique_ptr<runtime::Graph> reading;
   {
@@ -146,6 +146,7 @@ PlanGraphs::Found PlanGraphs::replay(Key key, runtime::Stream stream) {
       ++misses_;
       return entry->times_seen++ < kTimesBefore ? Found::kNothing : Found::kWorthCapturing;
     }
+    results = entry->results;
     if (entry->graph->inputs().empty()) return queue(entry->graph, stream);
     reading = std::move(entry->graph);
   }
@@ -177,7 +178,10 @@ PlanGraphs::Found PlanGraphs::queue_reading(Key key,
   return found;
 }
 
-bool PlanGraphs::capture(Key key, runtime::Stream stream, const std::function<void()>& launch) {
+bool PlanGraphs::capture(Key key,
+                         runtime::Stream stream,
+                         const std::function<void()>& launch,
+                         const Addresses& results) {
   std::unique_ptr<runtime::Graph> graph;
   try {
     std::shared_ptr<HeldPool> pool;
@@ -194,6 +198,10 @@ bool PlanGraphs::capture(Key key, runtime::Stream stream, const std::function<vo
     given_up_ = true;
   }
   if (graph == nullptr) return false;
+  {
+    const std::scoped_lock lock(shared().mutex);
+    if (Entry* const entry = find(key, stream)) entry->results = results;
+  }
   return queue_reading(key, stream, renewed(key, stream, std::move(graph))) == Found::kQueued;
 }
 

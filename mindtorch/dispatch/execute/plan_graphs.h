@@ -45,9 +45,15 @@ class PlanGraphs {
                       uint64_t before,
                       std::vector<uint64_t>& rest) const;
   enum class Found : uint8_t { kQueued, kNothing, kWorthCapturing };
-  Found replay(Key key, runtime::Stream stream);
-  // Captures what `launch` gives the current stream, and queues it. False: launch it.
-  bool capture(Key key, runtime::Stream stream, const std::function<void()>& launch);
+  // Where the graph's own results lie, for work that is queued next: see capture().
+  using Addresses = std::vector<const void*>;
+  Found replay(Key key, runtime::Stream stream, Addresses& results);
+  // Captures what `launch` gives the current stream, and queues it. False: launch it. `results`:
+  // what `launch` writes there is kept for replay(). Memory of the pool, the next graph's, too.
+  bool capture(Key key,
+               runtime::Stream stream,
+               const std::function<void()>& launch,
+               const Addresses& results);
 
  private:
   struct Entry {
@@ -55,6 +61,7 @@ class PlanGraphs {
     runtime::Stream stream;
     uint64_t last_use = 0;
     int times_seen = 0;
+    Addresses results;
     std::unique_ptr<runtime::Graph> graph;   // null: not captured so far
     std::unique_ptr<runtime::Graph> former;  // of another key, to be changed into this one's
   };

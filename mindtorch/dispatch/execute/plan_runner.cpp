@@ -10,6 +10,7 @@
 #include "mindtorch/ops/prepared_group.h"
 #include "mindtorch/profiler/recorder.h"
 #include "mindtorch/runtime/address_hint.h"
+#include "mindtorch/runtime/copy.h"
 #include "mindtorch/runtime/workspace.h"
 #include "mindtorch/tensor/accelerators.h"
 
@@ -19,6 +20,10 @@ namespace {
 // Runs of a part in a row without a graph for it, until what has other numbers each time is left
 // out of it.
 constexpr int kRunsWithoutGraph = 6;
+// Results that programs keep, such as losses, are copied out of graphs up to this size.
+constexpr size_t kCopiedBytes = 4096;
+// So many runs in a row found such a result still in use.
+constexpr int kTimesKept = 3;
 // A graph keeps its memory: as much as the device's row allows, or this part of what is free.
 constexpr size_t kFreeParts = 16;
 
@@ -55,6 +60,10 @@ struct PlanRunner::Step {
 
 struct PlanRunner::Part {
   PlanPart plan;
+  // Outputs that are not in plan.outputs: a graph writes them to memory of its own, as the program
+  // keeps them. They get other memory each time.
+  std::vector<uint32_t> copied;
+  std::vector<int> times_kept;         // of plan.outputs, in a row
   std::unique_ptr<PlanGraphs> graphs;  // null: always launched
   uint64_t params_hash = 0;
   size_t launches = 0;  // the last time that it was not replayed
@@ -382,42 +391,88 @@ bool PlanRunner::replay(Part& part, Storages storages) {
   graph_key_.push_back(part.params_hash);
   try {
     allocate_outputs(part, storages, stream);
+    for (const uint32_t storage : part.copied) storages[storage]->allocate_now();
   } catch (...) {  // launching needs less at once, and its error names the op
     release_outputs(part.plan, storages);
+    for (const uint32_t storage : part.copied) storages[storage]->release_bytes();
     return false;
   }
   for (const uint32_t storage : part.plan.outputs) add_to_key(*storages[storage]);
-  switch (part.graphs->replay(graph_key_, stream)) {
-    case PlanGraphs::Found::kQueued:
-      return true;
-    case PlanGraphs::Found::kNothing:
-      return false;
-    case PlanGraphs::Found::kWorthCapturing:
-      break;
+  const PlanGraphs::Found found = part.graphs->replay(graph_key_, stream, results_);
+  if (found == PlanGraphs::Found::kNothing) return false;
+  if (found == PlanGraphs::Found::kWorthCapturing && !capture(part, storages, stream)) return false;
+  runtime::DeviceRuntime& runtime = stream.runtime();
+  for (size_t i = 0; i < part.copied.size(); ++i) {
+    const StorageImpl& storage = *storages[part.copied[i]];
+    runtime::copy_between_devices(runtime, storage.raw_data(), runtime, results_[i],
+                                  storage.size_bytes());
   }
-  return part.graphs->capture(graph_key_, stream, [&] {
-    size_t done = 0;
-    try {
-      launch(part, storages, done);
-    } catch (...) {
-      release_intermediates(part.plan, storages);
-      throw;
-    }
-  });
+  return true;
 }
 
-void PlanRunner::allocate_outputs(const Part& part, Storages storages, runtime::Stream stream) {
+bool PlanRunner::capture(Part& part, Storages storages, runtime::Stream stream) {
+  return part.graphs->capture(
+      graph_key_, stream,
+      [&] {
+        std::vector<Storage> inside;  // of the graph's pool, like all that it allocates
+        std::vector<StorageImpl*> own(storages.begin(), storages.end());
+        results_.clear();
+        for (const uint32_t storage : part.copied) {
+          const StorageImpl& real = *storages[storage];
+          inside.push_back(StorageImpl::allocate(real.size_bytes(), real.device()));
+          own[storage] = inside.back().get();
+          results_.push_back(own[storage]->raw_data());
+        }
+        size_t done = 0;
+        try {
+          launch(part, own, done);
+        } catch (...) {
+          release_intermediates(part.plan, storages);
+          throw;
+        }
+      },
+      results_);
+}
+
+void PlanRunner::allocate_outputs(Part& part, Storages storages, runtime::Stream stream) {
+  size_t in_use = part.plan.outputs.size();  // of those that the last graph like this one wrote
   for (uint64_t use = UINT64_MAX; use != 0;) {
     use = part.graphs->find_known(graph_key_, stream, use, known_outputs_);
-    if (use != 0 && allocate_outputs_at(part.plan, storages, known_outputs_)) return;
+    if (use == 0) break;
+    const size_t found = allocate_outputs_at(part.plan, storages, known_outputs_);
+    if (found == part.plan.outputs.size()) {
+      part.times_kept.clear();
+      return;
+    }
+    if (in_use == part.plan.outputs.size()) in_use = found;
   }
+  if (in_use != part.plan.outputs.size()) note_kept(part, in_use);
   for (const uint32_t storage : part.plan.outputs) storages[storage]->allocate_now();
 }
 
-// False: some are in use.
-bool PlanRunner::allocate_outputs_at(const PlanPart& part,
-                                     Storages storages,
-                                     std::span<const uint64_t> addresses) {
+// A loss that is put in a list never gives its memory back: nothing that is made beside it would
+// be replayed.
+void PlanRunner::note_kept(Part& part, size_t output) {
+  const uint32_t storage = part.plan.outputs[output];
+  part.times_kept.resize(part.plan.outputs.size());
+  if (++part.times_kept[output] < kTimesKept || !can_be_copied(storage)) return;
+  std::unique_ptr<PlanGraphs> graphs = PlanGraphs::make(steps_[part.plan.first].device);
+  if (graphs == nullptr) return;
+  part.graphs = std::move(graphs);  // of other keys
+  part.copied.push_back(storage);
+  part.plan.outputs.erase(part.plan.outputs.begin() + static_cast<std::ptrdiff_t>(output));
+  part.times_kept.clear();
+}
+
+bool PlanRunner::can_be_copied(uint32_t storage) const {
+  const bool is_donated = std::ranges::count(plan_.buffer_of, storage) > 1;
+  return !is_donated && trace_.storages[storage].size_bytes <= kCopiedBytes;
+}
+
+// How many of the first got these addresses. Not all: some are in use, and none has memory.
+size_t PlanRunner::allocate_outputs_at(const PlanPart& part,
+                                       Storages storages,
+                                       std::span<const uint64_t> addresses) {
   for (size_t i = 0; i < part.outputs.size(); ++i) {
     StorageImpl& storage = *storages[part.outputs[i]];
     const auto* const address = reinterpret_cast<const void*>(addresses[i]);
@@ -425,9 +480,9 @@ bool PlanRunner::allocate_outputs_at(const PlanPart& part,
     storage.allocate_now();
     if (storage.raw_data() == address) continue;
     release_outputs(part, storages);
-    return false;
+    return i;
   }
-  return true;
+  return part.outputs.size();
 }
 
 void PlanRunner::release_outputs(const PlanPart& part, Storages storages) {

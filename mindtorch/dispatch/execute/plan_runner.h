@@ -94,11 +94,14 @@ class PlanRunner {
   std::string name_of(const PlanStep& step) const;
   // Queues the part as a graph of the device. False: it must be launched.
   bool replay(Part& part, Storages storages);
+  bool capture(Part& part, Storages storages, runtime::Stream stream);
   // Gives outputs memory, where there is a graph for it if that is free.
-  void allocate_outputs(const Part& part, Storages storages, runtime::Stream stream);
-  bool allocate_outputs_at(const PlanPart& part,
-                           Storages storages,
-                           std::span<const uint64_t> addresses);
+  void allocate_outputs(Part& part, Storages storages, runtime::Stream stream);
+  size_t allocate_outputs_at(const PlanPart& part,
+                             Storages storages,
+                             std::span<const uint64_t> addresses);
+  void note_kept(Part& part, size_t output);
+  bool can_be_copied(uint32_t storage) const;
   void release_outputs(const PlanPart& part, Storages storages);
   void release_intermediates(const PlanPart& part, Storages storages);
   const Tensor& tensor(uint32_t id);
@@ -115,6 +118,7 @@ class PlanRunner {
   std::vector<void*> addresses_;
   std::vector<uint64_t> graph_key_;
   std::vector<uint64_t> known_outputs_;  // addresses that a graph wrote before
+  PlanGraphs::Addresses results_;        // of the graph that was queued, in its own memory
   uint64_t runs_ = 0;
   size_t workspace_bytes_ = 0;  // the largest
   size_t launches_ = 0;
