@@ -14,8 +14,9 @@ NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu t
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint locks stubs \
-        stubs-check wheel wheels wheels-aarch64 wheel-check wheels-check aarch64 aarch64-quick asan tsan clean
+.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint \
+        locks includes stubs stubs-check wheel wheels wheels-aarch64 wheel-check wheels-check aarch64 aarch64-quick asan tsan \
+        clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -83,6 +84,9 @@ lint: setup  ## formatting, ruff, the layers and the names of devices
 
 locks: module  ## what mutexes guard, checked with Clang (fetched from PyPI)
 	@$(VENV) tools/check_locks.py build/$(PRESET)
+
+includes: module  ## each source includes what it uses: compiled alone, as far as its syntax
+	@$(VENV) tools/check_includes.py build/$(PRESET) $(JOBS)
 
 stubs: module  ## type stubs, docs/ops.md and docs/options.md, from the library
 	@$(VENV) tools/make_stubs.py
