@@ -14,9 +14,9 @@ NPU_TESTS = MINDTORCH_NPU=sim $(VENV) -m pytest -q -n $(PYTEST_JOBS) tests/npu t
 
 # `make` or `make -n help` must not need an environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin bench format lint \
-        locks includes stubs stubs-check wheel wheels wheels-aarch64 wheel-check wheels-check aarch64 aarch64-quick asan tsan \
-        clean
+.PHONY: help setup build module demo test test-quick test-cpp test-python test-npu test-avx2 test-dropin test-torch-npu \
+        bench format lint locks includes stubs stubs-check wheel wheels wheels-aarch64 wheel-check wheels-check aarch64 \
+        aarch64-quick asan tsan clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -66,6 +66,11 @@ test-avx2: setup  ## the op cases with AVX2 code, on a build with all instructio
 test-dropin: module  ## libraries from PyPI that say `import torch`, in an environment without torch
 	@tools/setup_dropin.sh
 	build/dropin/bin/python -m pytest -q -n $(PYTEST_JOBS) tests/dropin $(PYTEST_ARGS)
+
+test-torch-npu: module  ## programs on Huawei's torch_npu and the simulator, in an environment with PyTorch
+	@tools/setup_torch_npu.sh
+	$(VENV) -m mindtorch_v2.npu.simulator run --python build/torch_npu/bin/python -m pytest -q -n $(PYTEST_JOBS) \
+	  --disable-warnings --confcutdir tests/torch_npu tests/torch_npu $(PYTEST_ARGS)
 
 bench: module  ## the benchmarks
 	@$(VENV) benchmarks/run.py

@@ -7,10 +7,11 @@ set(make_acl_abi ${PROJECT_SOURCE_DIR}/tools/make_acl_abi.py)
 file(GLOB abi_tables CONFIGURE_DEPENDS ${abi_dir}/*.tsv)
 set(abi_files ${PROJECT_BINARY_DIR}/generated/mindtorch/backends/ascend/acl_abi.h
               ${PROJECT_BINARY_DIR}/generated/mindtorch/backends/ascend/acl_error_names.inc
-              ${simulator_generated_dir}/opapi_execute.cpp)
+              ${simulator_generated_dir}/opapi_execute.cpp
+              ${simulator_generated_dir}/nnopbase_tensors.cpp)
 # Libraries that hold nothing but answers.
 set(simulator_answering_libraries acl_op_compiler ascend_dump msprofiler acl_tdt_channel acl_tdt_queue
-                                  acl_cblas acl_dvpp acl_retr)
+                                  acl_cblas acl_dvpp acl_retr profapi runtime ge_runner graph)
 foreach(library ascendcl nnopbase opapi hccl ${simulator_answering_libraries})
   list(APPEND abi_files ${simulator_generated_dir}/${library}_symbols.cpp)
 endforeach()

@@ -63,6 +63,7 @@ folder = pathlib.Path(torch._C._npu_simulator_folder())
 assert folder == pathlib.Path(torch.__file__).parent / "lib" / "ascend_simulator", folder
 from mindtorch_v2.npu.simulator import _library
 assert all((folder / f"lib{name}.so").exists() for name in _library.LIBRARIES)
+assert (folder / "cann" / "runtime").is_dir()
 print("simulated", torch.npu.get_device_name(), "from", folder)
 """
 

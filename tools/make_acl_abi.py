@@ -4,6 +4,7 @@ OUT/mindtorch/backends/ascend/acl_abi.h    every constant and prototype, in C
 OUT/simulator/<library>_symbols.cpp        every symbol a library exports that its sources
                                            leave out: it answers "not supported", by name
 OUT/simulator/opapi_execute.cpp            the second phase of every op
+OUT/simulator/nnopbase_tensors.cpp         the names of every op's tensors, in order
 """
 
 import pathlib
@@ -21,9 +22,18 @@ HEADER_LIBRARIES = {
     "acl/ops/acl_cblas.h": "acl_cblas",
     "acl/ops/acl_dvpp.h": "acl_dvpp",
     "acl/ops/acl_fv.h": "acl_retr",
+    "profiling/aprof_pub.h": "profapi",
+    "runtime/kernel.h": "runtime",
+    "runtime/rt_ffts.h": "runtime",
+    "opbase": "nnopbase",  # of no header: programs look them up by name
 }
+# Programs find these in the runtime's library as well, which brings the other one.
+ALSO_IN = {"msprofiler": "ascendcl"}
+# Programs are linked to the last two, and take nothing from them.
 LIBRARIES = tuple(
-    dict.fromkeys(("ascendcl", "nnopbase", "opapi", "hccl", *HEADER_LIBRARIES.values()))
+    dict.fromkeys(
+        ("ascendcl", "nnopbase", "opapi", "hccl", *HEADER_LIBRARIES.values(), "ge_runner", "graph")
+    )
 )
 # Functions of the first table that are declared in those headers too.
 APART = {
@@ -180,10 +190,11 @@ def unsupported(function):
 def unsupported_other(function):
     """The same for a function whose types are unknown: the caller passes what it likes."""
     answers = {"aclError": ("int", ""), "void": ("void", ""), "double": ("double", "0")}
+    answers |= dict.fromkeys(("int32_t", "rtError_t"), answers["aclError"])
     answers |= {"aclDataType": ("int", "-1"), "aclFormat": ("int", "-1")}  # undefined
     result, answer = answers.get(function.result, ("uint64_t", "0"))
     call = f'sim::unsupported("{function.name}", sim::kNotSupported);\n'
-    body = f"  return {call}" if function.result == "aclError" else f"  {call}"
+    body = f"  {call}" if answer or result == "void" else f"  return {call}"
     if answer:
         body += f"  return {answer};\n"
     attributes = '__attribute__((weak, visibility("default")))'
@@ -201,6 +212,19 @@ def untyped_operators(tables):
     for name in read_unknown(tables, LEFT_OUT):
         text += f'__attribute__((visibility("default"))) void mtsim_left_out_{name}() {{}}\n'
     return text
+
+
+def tensor_names(functions):
+    """Of each op that has any: its name, and those of its tensors and lists of tensors."""
+    lines = []
+    for function in functions:
+        if not function.name.endswith("GetWorkspaceSize"):
+            continue
+        tensors = [a.split()[-1].lstrip("*") for a in function.arguments if "aclTensor" in a]
+        if tensors:
+            op = function.name.removesuffix("GetWorkspaceSize")
+            lines.append(f'{{"{op}", "{" ".join(tensors)} "}},\n')
+    return "".join(sorted(lines))
 
 
 def source(includes, body):
@@ -224,7 +248,7 @@ def main():
     for library in LIBRARIES:
         own = [function for function in functions if function.library == library]
         own = [f for f in own if f.arguments != PHASE_TWO]
-        other = [function for function in others if function.library == library]
+        other = [f for f in others if library in (f.library, ALSO_IN.get(f.library))]
         body = "\n".join([*map(unsupported, own), *map(unsupported_other, other)])
         if library == "opapi":
             body += "\n" + untyped_operators(tables)
@@ -242,6 +266,13 @@ def main():
     write(
         out / "simulator" / "opapi_execute.cpp",
         source([abi, "simulator/ascend/nnopbase/executor.h"], execute),
+    )
+    write(
+        out / "simulator" / "nnopbase_tensors.cpp",
+        source(
+            ["simulator/ascend/nnopbase/plan_cache.h"],
+            "const sim::OpTensors sim_op_tensors[] = {\n" + tensor_names(functions) + "{}};\n",
+        ),
     )
 
 

@@ -407,9 +407,9 @@ def test_the_list_is_what_the_libraries_answer():
     """A function that is listed as not supported says so by name."""
     lines = start(["-m", "mindtorch_v2.npu.simulator", "--list"]).stdout.splitlines()
     listed = dict(reversed(line.split("\t")) for line in lines)
-    assert listed["aclnnAdd"] == listed["aclrtMalloc"] == "simulated"
+    assert listed["aclnnAdd"] == listed["aclrtMalloc"] == listed["HcclAllReduce"] == "simulated"
     assert listed["aclnnTransQuantParam"] == listed["aclRfft1D"] == "simulated"
-    assert listed["HcclAllReduce"] == listed["acldvppMalloc"] == "not supported"
+    assert listed["HcclBatchSendRecv"] == listed["acldvppMalloc"] == "not supported"
     assert listed["aclmdlLoadFromFile"] == listed["aclopExecute"] == "not supported"
     assert listed["aclopCompileAndExecute"] == listed["aclopCompileAndExecute Cast"] == "simulated"
     folder = start(["-m", "mindtorch_v2.npu.simulator", "--folder"]).stdout.strip()

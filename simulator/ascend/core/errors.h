@@ -11,7 +11,7 @@ namespace sim {
 SIM_API int fail(int code, const std::string& text);
 
 // 100000, naming the argument.
-int fail_null(const char* name);
+SIM_API int fail_null(const char* name);
 
 // The name of the exported function that this thread runs; set by enter_call.
 SIM_API void set_current_function(const char* function);

@@ -109,7 +109,7 @@ aclError enter(const char* function, std::initializer_list<Argument> arguments) 
   static const bool started = (runtime(), true);  // the environment may turn the log on
   (void)started;
   set_current_function(function);
-  if (log_is_on() || any_check_is_on()) note_site();
+  if (log_is_on() || any_check_is_on()) note_site(function);
   const aclError code = fault_of_call(function);
   if (log_is_on()) {
     Entry entry;

@@ -128,7 +128,7 @@ aclError allocate_device(
     block->page_bytes = static_cast<uint32_t>(page);
     block->data = map_pages(block->mapped_bytes);
     if (!block->data) break;
-    runtime().devices[static_cast<size_t>(device)].used_bytes += charged;
+    charge(runtime().devices[static_cast<size_t>(device)], charged);
     enter_books(block);
     *pointer = block->data;
     return ACL_SUCCESS;
@@ -200,14 +200,21 @@ aclError free_pinned(void* pointer) {
   return ACL_SUCCESS;
 }
 
-aclError register_host(void* pointer, size_t bytes) {
+aclError register_host(void* pointer, size_t bytes, bool pin) {
   if (reinterpret_cast<uintptr_t>(pointer) % kPage) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "host memory is registered in pages of 4096 bytes");
   }
   const auto known = find_block(pointer);
-  if (known && !known->freed) return fail(kAlreadyRegistered, "the memory is registered already");
+  if (known && !known->freed) {
+    if (known->place != Place::kPinned || known->registered || pin) {
+      return fail(kAlreadyRegistered, "the memory is registered already");
+    }
+    known->registered = true;
+    return ACL_SUCCESS;
+  }
   auto block = std::make_shared<Block>();
   block->place = Place::kRegistered;
+  block->registered = true;
   block->data = static_cast<char*>(pointer);
   block->bytes = bytes;
   enter_books(block);
@@ -216,9 +223,11 @@ aclError register_host(void* pointer, size_t bytes) {
 
 aclError unregister_host(void* pointer) {
   const auto block = find_block(pointer);
-  if (!block || block->freed || block->data != pointer || block->place != Place::kRegistered) {
+  if (!block || block->freed || block->data != pointer || !block->registered) {
     return fail(kNotRegistered, "the memory is not registered");
   }
+  block->registered = false;
+  if (block->place == Place::kPinned) return ACL_SUCCESS;
   on_free(*block);
   address_map().live.erase(block->data);
   block->freed = true;

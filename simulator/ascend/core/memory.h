@@ -28,6 +28,7 @@ struct Block {
   uint32_t page_bytes = 4096;
   bool is_virtual = false;  // mapped by aclrtMapMem
   bool freed = false;
+  bool registered = false;     // host memory that the device may touch
   uint64_t number = 0;         // of the allocation
   std::vector<Work*> pending;  // queued work that touches it
   Site site;                   // return addresses at the allocation
@@ -66,7 +67,8 @@ aclError allocate_device(
 aclError free_device(void* pointer);
 aclError allocate_pinned(size_t bytes, void** pointer);
 aclError free_pinned(void* pointer);
-aclError register_host(void* pointer, size_t bytes);
+// `pin`: memory that is pinned already is refused, else registered as well.
+aclError register_host(void* pointer, size_t bytes, bool pin);
 aclError unregister_host(void* pointer);
 
 // The block that holds the address: alive, else freed and not yet forgotten, else null.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "simulator/ascend/core/export.h"
 
@@ -17,11 +18,32 @@ namespace sim {
 struct Modes {
   std::atomic<bool> quick{false};  // false until the settings are read
   std::atomic<bool> compute{true};
+  std::atomic<uint64_t> phase_one_ns{0};
+  std::atomic<uint64_t> repeat_ns{0};
 };
 SIM_API extern Modes modes;
 
 inline bool quick() { return modes.quick.load(std::memory_order_relaxed); }
 inline bool computes() { return modes.compute.load(std::memory_order_relaxed); }
+
+// Keeps the calling thread busy from its making until so much time has gone, as CANN would.
+class SIM_API HostTime {
+ public:
+  explicit HostTime(const std::atomic<uint64_t>& cost_ns)
+      : cost_ns_(cost_ns.load(std::memory_order_relaxed)), start_ns_(cost_ns_ ? now() : 0) {}
+  ~HostTime() {
+    if (cost_ns_) spend();
+  }
+  HostTime(const HostTime&) = delete;
+  HostTime& operator=(const HostTime&) = delete;
+
+ private:
+  static uint64_t now();
+  void spend() const;
+
+  uint64_t cost_ns_;
+  uint64_t start_ns_;
+};
 
 // After a change of settings, log or faults. Wants the lock.
 void refresh_modes();

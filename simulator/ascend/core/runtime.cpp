@@ -1,5 +1,7 @@
 #include "simulator/ascend/core/runtime.h"
 
+#include <algorithm>
+
 #include "simulator/ascend/core/capture.h"
 #include "simulator/ascend/core/checks.h"
 #include "simulator/ascend/core/errors.h"
@@ -32,6 +34,11 @@ Runtime& runtime() {
     return made;
   }();
   return *the_runtime;
+}
+
+void charge(Device& device, size_t bytes) {
+  device.used_bytes += bytes;
+  device.peak_bytes = std::max(device.peak_bytes, device.used_bytes);
 }
 
 aclError check_device(int64_t device) {

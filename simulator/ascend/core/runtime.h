@@ -36,6 +36,7 @@ struct Device {
   std::shared_ptr<Context> default_context;
   uint64_t references = 0;  // of aclrtSetDevice
   size_t used_bytes = 0;    // in whole pages
+  size_t peak_bytes = 0;
   std::set<int32_t> peers;  // whose memory this device may touch
   uint32_t streams = 0;
   uint32_t busy_units = 0;                        // see units.h
@@ -69,6 +70,7 @@ struct Runtime {
 };
 
 Runtime& runtime();
+void charge(Device& device, size_t bytes);  // counts memory that was taken
 
 // The functions below want the lock.
 

@@ -163,6 +163,8 @@ static std::map<std::string, Setting> all_settings() {
       {"seed", number_entry(s.seed, kMostSeed)},
       {"slowness", number_entry(s.slowness, kMostSlowness)},
       {"units", number_entry(s.units, kMostUnits)},
+      {"phase_one", number_entry(s.phase_one_ns, kMostMicroseconds, 1000)},
+      {"repeat", number_entry(s.repeat_ns, kMostMicroseconds, 1000)},
       {"compute", flag_entry(s.compute)},
       {"log", number_entry(s.log_entries, kMostLog)},
       {"trace", text_entry(s.trace)},

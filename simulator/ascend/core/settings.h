@@ -24,10 +24,12 @@ struct Settings {
   uint64_t seed = 0;             // SEED of the jitter
   double slowness = 1;           // SLOWNESS: a task takes so many times longer
   uint32_t units = 0;            // UNITS: tasks that a device runs at once; 0: all that are ready
-  bool compute = true;     // COMPUTE: 0 queues ops and runs everything about them but the loops
-  size_t log_entries = 0;  // LOG: entries of the call log's ring; 0: off
-  std::string trace;       // TRACE: file written by aclFinalize and at the end
-  std::string faults;      // FAULTS: see faults.h
+  uint64_t phase_one_ns = 0;  // PHASE_ONE: microseconds of the host that phase one takes at least
+  uint64_t repeat_ns = 0;     // REPEAT: the same of phase two of an executor that runs again
+  bool compute = true;        // COMPUTE: 0 queues ops and runs everything about them but the loops
+  size_t log_entries = 0;     // LOG: entries of the call log's ring; 0: off
+  std::string trace;          // TRACE: file written by aclFinalize and at the end
+  std::string faults;         // FAULTS: see faults.h
 
   bool any_check() const;
   bool any_delay() const;

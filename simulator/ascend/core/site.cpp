@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "simulator/ascend/core/python_line.h"
+
 namespace sim {
 
 static std::atomic<SiteCallback> site_callback{nullptr};
@@ -16,18 +18,29 @@ static thread_local std::string note_of_thread;
 
 void set_site_callback(SiteCallback callback) { site_callback = callback; }
 
-void note_site() {
+void note_site(const char* function) {
   const SiteCallback callback = site_callback.load(std::memory_order_relaxed);
-  if (!callback) return;
+  if (!callback) {
+    python_line(function, note_of_thread);
+    return;
+  }
   const char* text = callback();
   note_of_thread = text ? text : "";
+}
+
+std::string found_note() {
+  return site_callback.load(std::memory_order_relaxed) ? std::string() : note_of_thread;
+}
+
+void adopt_note(const std::string& note) {
+  if (!site_callback.load(std::memory_order_relaxed)) note_of_thread = note;
 }
 
 Site call_site() {
   Site site;
   site.count =
       static_cast<size_t>(backtrace(site.frames.data(), static_cast<int>(site.frames.size())));
-  if (site_callback.load(std::memory_order_relaxed)) site.note = note_of_thread;
+  site.note = note_of_thread;
   return site;
 }
 

@@ -122,7 +122,7 @@ aclError allocate_physical(size_t bytes,
     return out_of_memory(device, bytes);
   }
   physical->number = ++address_map().allocations;
-  runtime().devices[prop.location.id].used_bytes += bytes;
+  charge(runtime().devices[prop.location.id], bytes);
   *handle = runtime().physical.add(physical);
   return ACL_SUCCESS;
 }

@@ -10,6 +10,7 @@
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/log.h"
 #include "simulator/ascend/core/quick.h"
+#include "simulator/ascend/core/site.h"
 #include "simulator/ascend/nnopbase/nibbles.h"
 
 // What the caller holds. It outlives the plan, so that a use after phase two is recognised.
@@ -17,6 +18,8 @@ struct aclOpExecutor {
   std::shared_ptr<const sim::Plan> plan;  // null: used up
   const char* op = "";
   bool repeatable = false;
+  std::vector<void*> addresses;  // of the slots' tensors; none: their descriptions have them
+  std::string note;              // where phase one was called
 };
 
 namespace sim {
@@ -27,10 +30,12 @@ constexpr size_t kKept = 256;  // used-up executors that are still recognised
 
 class Executors {
  public:
-  aclOpExecutor* add(std::shared_ptr<Plan> plan) {
+  aclOpExecutor* add(std::shared_ptr<const Plan> plan, std::vector<void*> addresses) {
     auto executor = std::make_unique<aclOpExecutor>();
     executor->op = plan->name;
     executor->plan = std::move(plan);
+    executor->addresses = std::move(addresses);
+    if (!quick()) executor->note = found_note();
     const std::scoped_lock lock(mutex_);
     aclOpExecutor* const handle = executor.get();
     all_[handle] = std::move(executor);
@@ -87,6 +92,15 @@ aclnnStatus check_objects(const Plan& plan) {
   return 0;
 }
 
+// The same for addresses that do not come from descriptions.
+aclnnStatus check_bound(const Plan& plan, void* const* bound) {
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    if (bound[i] != nullptr || plan.slots[i].empty) continue;
+    return fail(kNullPointer, std::string(plan.slots[i].name) + " has a null data address");
+  }
+  return 0;
+}
+
 aclnnStatus check_workspace(const Plan& plan, const void* workspace, uint64_t size) {
   if (workspace == nullptr && (plan.workspace_bytes > 0 || size > 0)) {
     return fail(kNullPointer, "workspace is null but workspaceSize is not 0");
@@ -98,6 +112,12 @@ aclnnStatus check_workspace(const Plan& plan, const void* workspace, uint64_t si
 
 void* address_of(const Slot& slot) {
   return static_cast<char*>(slot.tensor->data) + slot.byte_offset;
+}
+
+// `bound`: addresses that do not come from descriptions; null: none.
+void* address_of(const Plan& plan, size_t slot, void* const* bound) {
+  if (!bound) return address_of(plan.slots[slot]);
+  return static_cast<char*>(bound[slot]) + plan.slots[slot].byte_offset;
 }
 
 // The bytes from the first to the last nibble.
@@ -112,10 +132,10 @@ void cover_nibbles(const Slot& slot, Access* access) {
   access->bytes = static_cast<size_t>((high >> 1) - (low >> 1) + 1);
 }
 
-Access access_of(const Slot& slot) {
+Access access_of(const Slot& slot, void* address) {
   const View& view = slot.view;
   Access access;
-  access.data = static_cast<char*>(address_of(slot));
+  access.data = static_cast<char*>(address);
   access.name = slot.name;
   access.bytes = static_cast<size_t>(view.item());
   if (slot.nibbles()) {
@@ -133,22 +153,21 @@ Access access_of(const Slot& slot) {
 // What the op touches, for the checks.
 std::vector<Access> accesses_of(const Plan& plan,
                                 void* workspace,
+                                void* const* bound = nullptr,
                                 const Constants* constants = nullptr) {
   std::vector<Access> accesses;
-  for (const Slot& slot : plan.slots) {
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    const Slot& slot = plan.slots[i];
     if (slot.empty || (constants != nullptr && constants->count(slot.tensor) != 0)) continue;
-    const Access viewed = access_of(slot);
+    void* const address = address_of(plan, i, bound);
+    const Access viewed = access_of(slot, address);
     for (const bool write : {false, true}) {
       if (write ? !slot.write : !slot.read) continue;
       Access access = viewed;
       const int64_t bytes = write ? slot.write_bytes : slot.read_bytes;
       if (bytes >= 0) {
-        access = {static_cast<char*>(address_of(slot)),
-                  static_cast<size_t>(bytes),
-                  write,
-                  {},
-                  {},
-                  slot.name};
+        access = {
+            static_cast<char*>(address), static_cast<size_t>(bytes), write, {}, {}, slot.name};
       }
       access.write = write;
       accesses.push_back(std::move(access));
@@ -162,24 +181,30 @@ std::vector<Access> accesses_of(const Plan& plan,
 }
 
 // Phase two with its arguments in order.
-aclError start_quickly(std::shared_ptr<const Plan> plan, void* workspace, aclrtStream stream) {
+aclError start_quickly(std::shared_ptr<const Plan> plan,
+                       void* const* bound,
+                       void* workspace,
+                       aclrtStream stream) {
   std::array<void*, kMostArguments> arguments;
-  size_t count = 0;
-  for (const Slot& slot : plan->slots) arguments[count++] = address_of(slot);
-  arguments[count++] = workspace;
-  return launch(stream, std::move(plan), arguments.data(), count);
+  const size_t slots = plan->slots.size();
+  for (size_t i = 0; i < slots; ++i) arguments[i] = address_of(*plan, i, bound);
+  arguments[slots] = workspace;
+  return launch(stream, std::move(plan), arguments.data(), slots + 1);
 }
 
 aclError start_with_books(std::shared_ptr<const Plan> plan,
+                          void* const* bound,
                           void* workspace,
                           aclOpExecutor* executor,
                           aclrtStream stream) {
   Task task;
   task.name = plan->name;
-  task.accesses = accesses_of(*plan, workspace);
+  task.accesses = accesses_of(*plan, workspace, bound);
   task.executor = executor;
   std::vector<void*> arguments;
-  for (const Slot& slot : plan->slots) arguments.push_back(address_of(slot));
+  for (size_t i = 0; i < plan->slots.size(); ++i) {
+    arguments.push_back(address_of(*plan, i, bound));
+  }
   arguments.push_back(workspace);
   task.run = [own = std::move(plan), values = std::move(arguments)] {
     return own->run(values.data());
@@ -193,11 +218,13 @@ aclnnStatus start(std::shared_ptr<const Plan> plan,
                   aclOpExecutor* executor,
                   aclrtStream stream) {
   if (const aclnnStatus status = check_workspace(*plan, workspace, workspace_size)) return status;
-  if (const aclnnStatus status = check_objects(*plan)) return status;
+  void* const* const bound = executor->addresses.empty() ? nullptr : executor->addresses.data();
+  const aclnnStatus usable = bound ? check_bound(*plan, bound) : check_objects(*plan);
+  if (usable) return usable;
   if (!plan->body) return 0;
   const aclError code = quick() && plan->slots.size() < kMostArguments
-                            ? start_quickly(std::move(plan), workspace, stream)
-                            : start_with_books(std::move(plan), workspace, executor, stream);
+                            ? start_quickly(std::move(plan), bound, workspace, stream)
+                            : start_with_books(std::move(plan), bound, workspace, executor, stream);
   return code == 0 ? 0 : kRuntimeError;
 }
 
@@ -326,7 +353,11 @@ aclError Plan::run(void* const* arguments) const {
 }
 
 aclOpExecutor* make_executor(std::shared_ptr<Plan> plan) {
-  return executors().add(std::move(plan));
+  return executors().add(std::move(plan), {});
+}
+
+aclOpExecutor* make_bound_executor(std::shared_ptr<const Plan> plan, std::vector<void*> addresses) {
+  return executors().add(std::move(plan), std::move(addresses));
 }
 
 aclnnStatus execute(const char* op,
@@ -345,6 +376,10 @@ aclnnStatus execute(const char* op,
   if (!executors().usable(executor, &problem)) {
     return fail(kInvalid, problem);
   }
+  if (!executor->repeatable && !executor->note.empty()) adopt_note(executor->note);
+  static const std::atomic<uint64_t> nothing{0};
+  const bool again = executor->repeatable || !executor->addresses.empty();
+  const HostTime time(again ? modes.repeat_ns : nothing);
   aclnnStatus status = 0;
   if (std::strcmp(op, executor->op) != 0) {
     status = fail(kInvalid, std::string("the executor is one of ") + executor->op);
@@ -365,7 +400,7 @@ aclError execute_as(const char* name,
   if (!plan->body) return 0;
   Task task;
   task.name = name;
-  task.accesses = accesses_of(*plan, nullptr, constants.get());
+  task.accesses = accesses_of(*plan, nullptr, nullptr, constants.get());
   std::vector<void*> arguments;
   for (const Slot& slot : plan->slots) arguments.push_back(address_of(slot));
   task.run = [plan, values = std::move(arguments), constants = std::move(constants)] {
@@ -390,6 +425,9 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor* executor) {
   std::string problem;
   if (!executors().usable(executor, &problem)) {
     return fail(kInner, problem);
+  }
+  if (!executor->addresses.empty()) {
+    return fail(kInner, "the executor came out of the cache of phase one");
   }
   executor->repeatable = true;
   return 0;

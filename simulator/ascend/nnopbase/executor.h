@@ -81,6 +81,10 @@ class SIM_API Launch {
 // A new one-shot executor.
 SIM_API aclOpExecutor* make_executor(std::shared_ptr<Plan> plan);
 
+// One for a plan that was made before, whose tensors' addresses, slot by slot, are given: their
+// descriptions may be gone.
+aclOpExecutor* make_bound_executor(std::shared_ptr<const Plan> plan, std::vector<void*> addresses);
+
 // Phase two of every op.
 SIM_API aclnnStatus execute(const char* op,
                             void* workspace,

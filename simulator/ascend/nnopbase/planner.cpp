@@ -5,6 +5,7 @@
 
 #include "simulator/ascend/core/errors.h"
 #include "simulator/ascend/core/quick.h"
+#include "simulator/ascend/nnopbase/plan_cache.h"
 
 namespace sim {
 namespace {
@@ -303,6 +304,7 @@ aclnnStatus plan(const char* op,
                  uint64_t* workspace_size,
                  aclOpExecutor** executor,
                  const std::function<void(Planner&)>& describe) {
+  const HostTime time(modes.phase_one_ns);
   const char* name = op;
   if (!quick()) {  // nobody reads the whole name otherwise, but for errors
     name = lasting(std::string(op) + "GetWorkspaceSize");
@@ -328,6 +330,7 @@ aclnnStatus plan(const char* op,
     planned->workspace_bytes = 0;
     for (Slot& slot : planned->slots) slot.packed_at = -1;
   }
+  if (has_key()) offer(planned);
   *workspace_size = planned->workspace_bytes;
   *executor = make_executor(std::move(planned));
   return 0;

@@ -25,7 +25,7 @@ struct Copy {
 }  // namespace
 
 static bool is_device(const Block* block) {
-  return block && (block->place == Place::kDevice || block->place == Place::kRegistered);
+  return block && (block->place == Place::kDevice || block->registered);
 }
 
 static aclError check_kind(aclrtMemcpyKind kind) {
@@ -40,7 +40,7 @@ static aclError check_kind(aclrtMemcpyKind kind) {
 static aclError check_side(const char* side, const void* pointer, bool should_be_device) {
   const auto block = find_block(pointer);
   if (is_device(block.get()) == should_be_device) return ACL_SUCCESS;
-  if (block && (block->place == Place::kRegistered || block->freed)) return ACL_SUCCESS;
+  if (block && (block->registered || block->freed)) return ACL_SUCCESS;
   const std::string text = std::string(current_function()) + ": " + side + " is " +
                            (block ? describe(*block) : std::string("ordinary host memory")) +
                            ", but the kind says " + (should_be_device ? "device" : "host") +

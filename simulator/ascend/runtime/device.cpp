@@ -1,6 +1,7 @@
 // Devices, contexts, their attributes.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "simulator/ascend/core/capture.h"
@@ -432,6 +433,32 @@ aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
 
 aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
   return enter("aclrtSetOpExecuteTimeOutWithMs", {{"timeout", timeout}});
+}
+
+// The device counts an op's time in steps, 254 at most.
+static uint64_t timeout_step_us() {
+  return settings().is_310p() ? 2147484 : settings().is_910a() ? 8589935 : 4294967;
+}
+
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t* actualTimeout) {
+  if (const aclError code = enter("aclrtSetOpExecuteTimeOutV2", {{"timeout", timeout}})) {
+    return code;
+  }
+  if (!actualTimeout) return fail_null("actualTimeout");
+  constexpr uint64_t kMostSteps = 254;
+  const Lock lock(runtime().mutex);
+  const uint64_t step = timeout_step_us();
+  const uint64_t steps = timeout / step + (timeout % step != 0);
+  *actualTimeout = step * (timeout ? std::min(steps, kMostSteps) : kMostSteps);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetOpTimeOutInterval(uint64_t* interval) {
+  if (const aclError code = enter("aclrtGetOpTimeOutInterval", {})) return code;
+  if (!interval) return fail_null("interval");
+  const Lock lock(runtime().mutex);
+  *interval = timeout_step_us();
+  return ACL_SUCCESS;
 }
 
 static constexpr uint32_t kMostTypes = 2;

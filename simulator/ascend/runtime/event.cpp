@@ -12,13 +12,18 @@
 
 using namespace sim;
 
+static constexpr uint32_t kBetweenProcesses = 0x40;  // ACL_EVENT_IPC
 static constexpr uint32_t kAllFlags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | 0x4 |
-                                      ACL_EVENT_TIME_LINE | 0x10 | ACL_EVENT_EXTERNAL | 0x40;
+                                      ACL_EVENT_TIME_LINE | 0x10 | ACL_EVENT_EXTERNAL |
+                                      kBetweenProcesses;
 
 static aclError create_event(aclrtEvent* event, EventFlavour flavour, uint32_t flags) {
   if (!event) return fail_null("event");
   if (!flags || (flags & ~kAllFlags)) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "there are no event flags " + std::to_string(flags));
+  }
+  if (flags & kBetweenProcesses) {
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "events between processes are not simulated");
   }
   const Lock lock(runtime().mutex);
   std::shared_ptr<Context> context;

@@ -130,10 +130,6 @@ aclError aclsysGetVersionStr(char* pkgName, char* versionStr) {
 const char* aclrtGetSocName() {
   if (enter("aclrtGetSocName", {})) return nullptr;
   const Lock lock(runtime().mutex);
-  if (!runtime().init_count) {
-    fail(ACL_ERROR_UNINITIALIZE, "call aclInit first");
-    return nullptr;
-  }
   static thread_local std::string name;
   name = settings().soc;
   return name.c_str();

@@ -106,13 +106,16 @@ aclError aclrtFreeHost(void* hostPtr) {
   return free_pinned(hostPtr);
 }
 
-static aclError register_memory(void* ptr, uint64_t size) {
+// ACL_HOST_REG_PINNED asks that the memory be pinned, which what aclrtMallocHost gave is already.
+static constexpr uint32_t kToBePinned = 0x10000000;
+
+static aclError register_memory(void* ptr, uint64_t size, uint32_t flags) {
   if (!ptr) return fail_null("ptr");
   if (!size) return fail(ACL_ERROR_INVALID_PARAM, "size is 0");
   const Lock lock(runtime().mutex);
   std::shared_ptr<Context> context;
   if (const aclError code = current_context(context)) return code;
-  return register_host(ptr, size);
+  return register_host(ptr, size, (flags & kToBePinned) != 0);
 }
 
 aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type, void** devPtr) {
@@ -124,7 +127,7 @@ aclError aclrtHostRegister(void* ptr, uint64_t size, aclrtHostRegisterType type,
   if (type != ACL_HOST_REGISTER_MAPPED) {
     return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "only ACL_HOST_REGISTER_MAPPED is simulated");
   }
-  if (const aclError code = register_memory(ptr, size)) return code;
+  if (const aclError code = register_memory(ptr, size, 0)) return code;
   *devPtr = ptr;
   return ACL_SUCCESS;
 }
@@ -134,7 +137,7 @@ aclError aclrtHostRegisterV2(void* ptr, uint64_t size, uint32_t flag) {
           enter("aclrtHostRegisterV2", {{"ptr", ptr}, {"size", size}, {"flag", flag}})) {
     return code;
   }
-  return register_memory(ptr, size);
+  return register_memory(ptr, size, flag);
 }
 
 aclError aclrtHostGetDevicePointer(void* pHost, void** pDevice, uint32_t flag) {
@@ -145,7 +148,7 @@ aclError aclrtHostGetDevicePointer(void* pHost, void** pDevice, uint32_t flag) {
   if (!pHost || !pDevice) return fail_null("pHost or pDevice");
   const Lock lock(runtime().mutex);
   const auto block = find_block(pHost);
-  if (!block || block->freed || block->place != Place::kRegistered) {
+  if (!block || block->freed || !block->registered) {
     return fail(ACL_ERROR_RT_PARAM_INVALID, "the memory is not registered");
   }
   *pDevice = pHost;
@@ -235,8 +238,6 @@ aclError aclrtReserveMemAddress(
   if (alignment) return fail(ACL_ERROR_RT_PARAM_INVALID, "alignment must be 0");
   if (flags > 1) return fail(ACL_ERROR_RT_PARAM_INVALID, "flags must be 0 or 1");
   const Lock lock(runtime().mutex);
-  std::shared_ptr<Context> context;
-  if (const aclError code = current_context(context)) return code;
   return reserve_addresses(size, virPtr);
 }
 
@@ -346,6 +347,26 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle,
   if (!handle) return fail_null("handle");
   const Lock lock(runtime().mutex);
   return import_physical(shareableHandle, deviceId, handle);
+}
+
+// What runs on the simulator is one component, whose memory all of it is.
+aclError aclrtGetMemUsageInfo(int32_t deviceId,
+                              aclrtMemUsageInfo* memUsageInfo,
+                              size_t inputNum,
+                              size_t* outputNum) {
+  if (const aclError code =
+          enter("aclrtGetMemUsageInfo", {{"deviceId", deviceId}, {"inputNum", inputNum}})) {
+    return code;
+  }
+  if (!memUsageInfo) return fail_null("memUsageInfo");
+  if (!outputNum) return fail_null("outputNum");
+  if (!inputNum) return fail(ACL_ERROR_RT_PARAM_INVALID, "inputNum is 0");
+  const Lock lock(runtime().mutex);
+  if (const aclError code = check_device(deviceId)) return code;
+  const Device& device = runtime().devices[static_cast<size_t>(deviceId)];
+  *memUsageInfo = {"APP", device.used_bytes, device.peak_bytes, {}};
+  *outputNum = 1;
+  return ACL_SUCCESS;
 }
 
 // The memory of this machine has no errors to report.

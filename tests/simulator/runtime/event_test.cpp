@@ -44,6 +44,13 @@ class Events : public Simulator {
 
 constexpr uint32_t kTiming = ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE;
 
+TEST_F(Events, ProgramsLearnThatEventsBetweenProcessesAreNotThere) {
+  constexpr uint32_t kBetweenProcesses = 0x40;  // ACL_EVENT_IPC
+  aclrtEvent event = nullptr;
+  EXPECT_EQ(aclrtCreateEventExWithFlag(&event, kBetweenProcesses),
+            ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+}
+
 TEST_F(Events, TwoQueriesWithOppositeCodes) {
   aclrtEvent event = plain();
   aclrtEventStatus status = ACL_EVENT_STATUS_RESERVED;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tests/simulator/runtime/support.h"
 
@@ -39,6 +40,55 @@ TEST_F(Memory, RejectsNothingAndNull) {
   OK(aclrtFree(pointer));
   EXPECT_EQ(aclrtFree(pointer), ACL_ERROR_RT_PARAM_INVALID);
   EXPECT_NE(take_message().find("freed already"), std::string::npos);
+}
+
+TEST_F(Memory, AddressesAreReservedWithoutAContext) {
+  std::thread([] {  // which has none
+    void* range = nullptr;
+    OK(aclrtReserveMemAddress(&range, 2 * kMiB, 0, nullptr, 0));
+    OK(aclrtReleaseMemAddress(range));
+  })
+      .join();
+}
+
+TEST_F(Memory, PinnedMemoryIsRegisteredAsWell) {
+  char* host = static_cast<char*>(pinned_memory(8192));
+  char* seen = nullptr;
+  EXPECT_NE(aclrtHostGetDevicePointer(host, reinterpret_cast<void**>(&seen), 0), ACL_SUCCESS);
+  OK(aclrtHostRegister(host, 8192, ACL_HOST_REGISTER_MAPPED, reinterpret_cast<void**>(&seen)));
+  EXPECT_EQ(seen, host);
+  OK(aclrtHostGetDevicePointer(host, reinterpret_cast<void**>(&seen), 0));
+  EXPECT_NE(
+      aclrtHostRegister(host, 8192, ACL_HOST_REGISTER_MAPPED, reinterpret_cast<void**>(&seen)),
+      ACL_SUCCESS);
+  void* device = device_memory(64);
+  OK(aclrtMemset(host, 64, 1, 64));
+  OK(aclrtMemcpy(device, 64, seen, 64, ACL_MEMCPY_DEVICE_TO_DEVICE));
+  OK(aclrtHostUnregister(host));
+  EXPECT_NE(aclrtHostUnregister(host), ACL_SUCCESS);
+  EXPECT_NE(aclrtHostRegisterV2(host, 8192, 0x10000000), ACL_SUCCESS);  // it is pinned already
+  OK(aclrtHostRegisterV2(host, 8192, 2));
+  OK(aclrtHostUnregister(host));
+  OK(aclrtFreeHost(host));
+  OK(aclrtFree(device));
+}
+
+TEST_F(Memory, UsageHasAPeak) {
+  aclrtMemUsageInfo info[2];
+  size_t count = 0;
+  void* first = device_memory(3 * kMiB);
+  void* second = device_memory(4 * kMiB);
+  OK(aclrtFree(first));
+  OK(aclrtGetMemUsageInfo(0, info, 2, &count));
+  EXPECT_EQ(count, 1U);
+  EXPECT_EQ(info[0].curMemSize, 6 * kMiB);  // with padding, in pages of 2 MiB
+  EXPECT_EQ(info[0].memPeakSize, 10 * kMiB);
+  OK(aclrtFree(second));
+  OK(aclrtGetMemUsageInfo(0, info, 1, &count));
+  EXPECT_EQ(info[0].curMemSize, 0U);
+  EXPECT_EQ(info[0].memPeakSize, 10 * kMiB);
+  EXPECT_NE(aclrtGetMemUsageInfo(0, nullptr, 1, &count), ACL_SUCCESS);
+  EXPECT_NE(aclrtGetMemUsageInfo(99, info, 1, &count), ACL_SUCCESS);
 }
 
 TEST_F(Memory, PagesAndPadding) {

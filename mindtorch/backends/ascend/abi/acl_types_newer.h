@@ -2,6 +2,9 @@
 #ifndef MINDTORCH_BACKENDS_ASCEND_ABI_ACL_TYPES_NEWER_H
 #define MINDTORCH_BACKENDS_ASCEND_ABI_ACL_TYPES_NEWER_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 typedef void (*aclrtHostFunc)(void* args);
 
 typedef enum aclrtDevAttr {
@@ -32,5 +35,16 @@ typedef enum aclrtDevResLimitType {
 typedef struct aclrtUuid {
   char bytes[16];
 } aclrtUuid;
+
+typedef struct aclrtMemUsageInfo {
+  char name[32];
+  uint64_t curMemSize;
+  uint64_t memPeakSize;
+  size_t reserved[8];
+} aclrtMemUsageInfo;
+
+typedef struct aclrtIpcEventHandle {
+  char reserved[64];
+} aclrtIpcEventHandle;
 
 #endif

@@ -129,6 +129,8 @@ def set(*, raise_reports: bool | None = None, **settings: object) -> None:
       latency, jitter  microseconds before each task, and at most so many more; seed: of the jitter
       slowness         a task takes so many times longer
       units            tasks that a device runs at once, higher priority first; 0: all
+      phase_one        microseconds of the host that planning an op takes at least; repeat: that
+                       running it again does
       compute          False: ops are checked, queued and ordered, but compute nothing
 
     >>> torch.npu.simulator.set(checks="races,memory", latency=50)

@@ -1,8 +1,9 @@
-"""python -m mindtorch_v2.npu.simulator [--list | --folder]"""
+"""python -m mindtorch_v2.npu.simulator [run PROGRAM ... | env | --list | --folder]"""
 
 import argparse
+import sys
 
-from mindtorch_v2.npu.simulator import _library
+from mindtorch_v2.npu.simulator import _environment, _library
 
 
 def _report():
@@ -30,6 +31,9 @@ def _report():
             "With a C or C++ program",
             f"  gcc -rdynamic program.c {linked}",
             "  -rdynamic lets reports name its functions",
+            "With a Python program for another library, such as torch_npu",
+            "  python -m mindtorch_v2.npu.simulator run program.py ...    (-m and -c, too)",
+            '  eval "$(python -m mindtorch_v2.npu.simulator env)"    for all that a shell runs',
             "With a program that is linked to CANN already",
             f"  LD_LIBRARY_PATH={folder} ./program",
             "With one that names CANN's folder itself (RPATH)",
@@ -50,16 +54,35 @@ def _listing():
     return "\n".join(lines)
 
 
+def _run(arguments):
+    """What follows `run` is the interpreter's, all of it."""
+    python = None
+    if arguments[:1] == ["--python"]:
+        python, arguments = (arguments[1] if len(arguments) > 1 else ""), arguments[2:]
+    if not arguments or python == "":
+        sys.exit("usage: python -m mindtorch_v2.npu.simulator run [--python PYTHON] PROGRAM ...")
+    _environment.run(arguments, python)
+
+
 def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["run"]:
+        return _run(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m mindtorch_v2.npu.simulator",
         description="Where the Ascend simulator is, what it simulates, how to use it.",
+        epilog="run [--python PYTHON] PROGRAM ...: runs somebody else's program, or -m MODULE or "
+        "-c TEXT, with the simulator in CANN's place. env: prints what does so in a shell.",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="every function by name")
+    what.add_argument("command", nargs="?", choices=["env"], help="lines for a shell; see below")
     what.add_argument("--folder", action="store_true", help="only the folder of the libraries")
     chosen = parser.parse_args(arguments)
-    print(_listing() if chosen.list else _library.folder() if chosen.folder else _report())
+    if chosen.command == "env":
+        print(_environment.exports())
+    else:
+        print(_listing() if chosen.list else _library.folder() if chosen.folder else _report())
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from mindtorch_v2 import _C
 LIBRARIES = (
     "ascendcl", "nnopbase", "opapi", "hccl", "acl_op_compiler", "ascend_dump", "msprofiler",
     "acl_tdt_channel", "acl_tdt_queue", "acl_cblas", "acl_dvpp", "acl_retr",
+    "profapi", "runtime", "ge_runner", "graph",
 )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def functions():
         # What no source defines is generated, as a weak symbol.
         exported = dict(_exported(folder() / f"lib{library}.so"))
         for name, weak in exported.items():
-            if name.startswith(("acl", "Hccl")) and f"{name}GetWorkspaceSize" not in exported:
+            if not name.startswith(("_", "mtsim")) and f"{name}GetWorkspaceSize" not in exported:
                 found[name.removesuffix("GetWorkspaceSize")] = not weak
             elif name.startswith(left_out):
                 found[name.removeprefix(left_out)] = False
