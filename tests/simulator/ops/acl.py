@@ -7,6 +7,7 @@ import os
 import pathlib
 
 import numpy as np
+from mindtorch_v2.npu.simulator import _library as simulator
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TABLE = ROOT / "mindtorch" / "backends" / "ascend" / "abi" / "operators.tsv"
@@ -26,12 +27,7 @@ NUMPY = {
 
 def library_dir():
     named = os.environ.get("MINDTORCH_SIM_LIBRARY_DIR")
-    folders = [pathlib.Path(named)] if named else []
-    folders += [ROOT / "build" / preset / "simulator/ascend/lib" for preset in ("release", "dev")]
-    for folder in folders:
-        if (folder / "libopapi.so").exists():
-            return folder
-    raise FileNotFoundError("the simulated CANN libraries are not built")
+    return pathlib.Path(named) if named else simulator.folder()
 
 
 @functools.cache
