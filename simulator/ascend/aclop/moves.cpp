@@ -70,6 +70,18 @@ aclnnStatus broadcast(Arguments& call) {
   return copy(call, call.input(0), call.output(0));
 }
 
+// The shape comes first, then the number.
+aclnnStatus fill(Arguments& call) {
+  check(count(call.host_integers(0)) == count(call.output_shape(0)), "dims is not the shape of y");
+  return copy(call, call.input(1), call.output(0));
+}
+
+aclnnStatus confusion_transpose(Arguments& call) {
+  return aclnnConfusionTransposeGetWorkspaceSize(
+      call.input(0), call.array(call.integers("perm")), call.array(call.integers("shape")),
+      call.integer("transpose_first", 0) != 0, call.output(0), call.size(), call.executor());
+}
+
 // Pairs of each dim, the first dim first.
 aclnnStatus pad(Arguments& call) {
   const std::vector<int64_t> pairs = call.host_integers(1);
@@ -96,10 +108,16 @@ aclnnStatus view_copy(Arguments& call) {
 }
 
 constexpr NamedOp kMoves[] = {
-    {"BroadcastTo", broadcast}, {"Cast", cast},
-    {"Identity", identity},     {"Pad", pad},
-    {"Slice", slice},           {"StridedSlice", strided_slice},
-    {"Transpose", transpose},   {"ViewCopy", view_copy},
+    {"BroadcastTo", broadcast},
+    {"Cast", cast},
+    {"ConfusionTransposeD", confusion_transpose},
+    {"Fill", fill},
+    {"Identity", identity},
+    {"Pad", pad},
+    {"Slice", slice},
+    {"StridedSlice", strided_slice},
+    {"Transpose", transpose},
+    {"ViewCopy", view_copy},
 };
 
 }  // namespace

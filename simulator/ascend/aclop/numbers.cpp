@@ -100,6 +100,45 @@ aclnnStatus cdist(Arguments& call) {
       call.executor());
 }
 
+using Reduction = aclnnStatus (*)(
+    const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*, aclOpExecutor**);
+
+// Axes are an input.
+template <Reduction phase_one>
+aclnnStatus reduce(Arguments& call) {
+  return phase_one(call.input(0), call.array(call.host_integers(1)),
+                   call.integer("keep_dims", 0) != 0, call.output(0), call.size(), call.executor());
+}
+
+aclnnStatus sign_bits(Arguments& call) {
+  return aclnnSignBitsPackGetWorkspaceSize(call.input(0), call.integer("size", 1), call.output(0),
+                                           call.size(), call.executor());
+}
+
+// The outputs are the first three inputs.
+aclnnStatus adam_w(Arguments& call) {
+  return aclnnApplyAdamWGetWorkspaceSize(
+      call.input(0), call.input(1), call.input(2), call.input(3), call.input(4), call.input(5),
+      call.input(6), call.input(7), call.input(8), call.input(9), call.input(10), call.optional(11),
+      call.integer("amsgrad", 0) != 0, call.integer("maximize", 0) != 0, call.size(),
+      call.executor());
+}
+aclnnStatus adam(Arguments& call) {
+  return aclnnApplyAdamGetWorkspaceSize(
+      call.input(0), call.input(1), call.input(2), call.input(3), call.input(4), call.input(5),
+      call.input(6), call.input(7), call.input(8), call.input(9),
+      call.integer("use_locking", 0) != 0, call.integer("use_nesterov", 0) != 0, call.size(),
+      call.executor());
+}
+
+// The running statistics are inputs and outputs.
+aclnnStatus gather_stats(Arguments& call) {
+  return aclnnSyncBatchNormGatherStatsGetWorkspaceSize(
+      call.input(0), call.input(1), call.input(2), call.input(3), call.input(4),
+      static_cast<float>(call.real("momentum", 0.1)), static_cast<float>(call.real("eps", 1e-5)),
+      call.output(0), call.output(1), call.size(), call.executor());
+}
+
 using Extreme = aclnnStatus (*)(
     const aclTensor*, int64_t, bool, aclTensor*, aclTensor*, uint64_t*, aclOpExecutor**);
 
@@ -146,19 +185,27 @@ aclnnStatus sort(Arguments& call) {
 }
 
 constexpr NamedOp kNumbers[] = {
+    {"ApplyAdamD", adam},
+    {"ApplyAdamW", adam_w},
     {"ArgMaxWithValue", extreme<aclnnMaxDimGetWorkspaceSize>},
     {"ArgMinWithValue", extreme<aclnnMinDimGetWorkspaceSize>},
     {"Cdist", cdist},
+    {"FastGelu", unary<aclnnFastGeluGetWorkspaceSize>},
+    {"FastGeluGrad", binary<aclnnFastGeluBackwardGetWorkspaceSize>},
     {"LeftShift", binary<aclnnLeftShiftGetWorkspaceSize>},
     {"LogSpaceD", log_space},
     {"LpNormReduceV2", norm_reduce},
     {"LpNormUpdateV2", norm_update},
     {"Mish", unary<aclnnMishGetWorkspaceSize>},
     {"MishGrad", binary<aclnnMishBackwardGetWorkspaceSize>},
+    {"ReduceMax", reduce<aclnnAmaxGetWorkspaceSize>},
+    {"ReduceMin", reduce<aclnnAminGetWorkspaceSize>},
     {"RightShift", binary<aclnnRightShiftGetWorkspaceSize>},
+    {"SignBitsPack", sign_bits},
     {"SortV2", sort},
     {"Swish", swish},
     {"SwishGrad", swish_grad},
+    {"SyncBatchNormGatherStats", gather_stats},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ops by name on matrices, and recurrent layers.
+// Ops by name on matrices.
 #include "simulator/ascend/aclop/tables.h"
 
 using namespace sim;
@@ -21,6 +21,14 @@ aclnnStatus batch_matmul(Arguments& call) {
                                      call.output(0), kKeepDtype, call.size(), call.executor());
 }
 
+aclnnStatus matmul(Arguments& call) {
+  if (call.has_input(2)) throw Rejected{kInvalid, "bias is not simulated"};
+  constexpr int8_t kKeepDtype = 0;
+  return aclnnMatmulGetWorkspaceSize(matrices(call, 0, "transpose_x1"),
+                                     matrices(call, 1, "transpose_x2"), call.output(0), kKeepDtype,
+                                     call.size(), call.executor());
+}
+
 aclnnStatus svd(Arguments& call) {
   return aclnnSvdGetWorkspaceSize(call.input(0), call.integer("full_matrices", 0) != 0,
                                   call.integer("compute_uv", 1) != 0, call.output(0),
@@ -29,6 +37,8 @@ aclnnStatus svd(Arguments& call) {
 
 constexpr NamedOp kProducts[] = {
     {"BatchMatMul", batch_matmul},
+    {"MatMul", matmul},
+    {"MatMulV2", matmul},
     {"Svd", svd},
 };
 

@@ -8,12 +8,14 @@
 namespace sim {
 
 // The ops that programs may call by name, by family.
-std::span<const NamedOp> named_moves();     // copies, casts, slices
-std::span<const NamedOp> named_numbers();   // arithmetic, norms, order
-std::span<const NamedOp> named_products();  // matrices, recurrent layers
+std::span<const NamedOp> named_boxes();      // of images
+std::span<const NamedOp> named_moves();      // copies, casts, slices
+std::span<const NamedOp> named_numbers();    // arithmetic, norms, order
+std::span<const NamedOp> named_products();   // of matrices, and decompositions
+std::span<const NamedOp> named_recurrent();  // layers with steps
 
-inline std::array<std::span<const NamedOp>, 3> all_named_ops() {
-  return {named_moves(), named_numbers(), named_products()};
+inline std::array<std::span<const NamedOp>, 5> all_named_ops() {
+  return {named_boxes(), named_moves(), named_numbers(), named_products(), named_recurrent()};
 }
 
 }  // namespace sim

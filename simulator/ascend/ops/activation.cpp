@@ -171,11 +171,18 @@ SIM_UNARY_IN_PLACE_1(InplaceLeakyRelu, negativeSlope, kF | kF64, Floats, LeakyRe
 SIM_UNARY_1(Celu, alpha, kF, Floats, Celu{})
 SIM_UNARY_IN_PLACE_1(InplaceCelu, alpha, kF, Floats, Celu{})
 SIM_UNARY_1(Hardshrink, lambd, kF, Floats, Hardshrink{})
-SIM_UNARY_1(Softshrink, lambd, kF, Floats, Softshrink{})
 SIM_UNARY_2(Softplus, beta, threshold, kF, Floats, Softplus{})
 SIM_UNARY_2(Threshold, threshold, value, kF | kI, Reals, Threshold{})
 SIM_UNARY_2(Shrink, lambd, bias, kF, Floats, Shrink{})
 
+SIM_SIGNATURE(Softshrink, const aclTensor* self, const aclScalar* lambd, aclTensor* result) {
+  if (lambd != nullptr && lambd->real() < 0) {
+    return plan("aclnnSoftshrink", workspaceSize, executor,
+                [](Planner& p) { p.check(false, "lambd is negative"); });
+  }
+  SIM_RUN(Softshrink, Floats, kF, Result::kSame, Softshrink{}, out("out", result),
+          arg("self", self), factor("lambd", lambd));
+}
 SIM_SIGNATURE(InplaceThreshold,
               aclTensor* selfRef,
               const aclScalar* threshold,

@@ -417,6 +417,14 @@ SIM_SIGNATURE(AdaptiveMaxPool3d,
   return adaptive_max_pool("aclnnAdaptiveMaxPool3d", 3, self, outputSize, outputOut, indicesOut,
                            workspaceSize, executor);
 }
+SIM_SIGNATURE(AdaptiveMaxPool2dBackward,
+              const aclTensor* gradOutput,
+              const aclTensor* self,
+              const aclTensor* indices,
+              aclTensor* gradInput) {
+  return max_pool_backward("aclnnAdaptiveMaxPool2dBackward", 2, gradOutput, self, indices, nullptr,
+                           gradInput, workspaceSize, executor);
+}
 SIM_SIGNATURE(AdaptiveMaxPool3dBackward,
               const aclTensor* gradOutput,
               const aclTensor* self,

@@ -49,16 +49,28 @@ std::vector<ResizeTap> smooth_taps(double middle, double step, int64_t from, Fil
   return taps;
 }
 
-std::vector<ResizeTap> taps_of(int64_t i, int64_t from, double step, bool corners, Filter filter) {
+// Where between the source's elements a linear filter looks: found in float32, but for float64.
+double linear_source(double at, double step, bool corners, bool wide) {
+  if (wide) return corners ? at * step : std::max((at + 0.5) * step - 0.5, 0.0);
+  const auto place = static_cast<float>(at);
+  const auto by = static_cast<float>(step);
+  return double{corners ? place * by : std::max((place + 0.5F) * by - 0.5F, 0.0F)};
+}
+
+// Nearest places are found in float32, whatever is resized.
+std::vector<ResizeTap> taps_of(
+    int64_t i, int64_t from, double step, bool corners, Filter filter, bool wide) {
   const auto at = static_cast<double>(i);
+  const auto place = static_cast<float>(i);
+  const auto by = static_cast<float>(step);
   const int64_t last = from - 1;
   switch (filter) {
     case Filter::kNearest:
-      return {{std::min(static_cast<int64_t>(at * step), last), 1}};
+      return {{std::min(static_cast<int64_t>(place * by), last), 1}};
     case Filter::kNearestExact:
-      return {{std::min(static_cast<int64_t>((at + 0.5) * step), last), 1}};
+      return {{std::min(static_cast<int64_t>((place + 0.5F) * by), last), 1}};
     case Filter::kLinear: {
-      const double source = corners ? at * step : std::max((at + 0.5) * step - 0.5, 0.0);
+      const double source = linear_source(at, step, corners, wide);
       const int64_t low = std::min(static_cast<int64_t>(source), last);
       const double weight = source - static_cast<double>(low);
       return {{low, 1 - weight}, {std::min(low + 1, last), weight}};
@@ -78,10 +90,10 @@ std::vector<ResizeTap> taps_of(int64_t i, int64_t from, double step, bool corner
   }
 }
 
-Axis axis_of(int64_t from, int64_t to, bool corners, double scale, Filter filter) {
+Axis axis_of(int64_t from, int64_t to, bool corners, double scale, Filter filter, bool wide) {
   const double step = step_of(from, to, corners, scale);
   Axis axis;
-  for (int64_t i = 0; i < to; ++i) axis.push_back(taps_of(i, from, step, corners, filter));
+  for (int64_t i = 0; i < to; ++i) axis.push_back(taps_of(i, from, step, corners, filter, wide));
   return axis;
 }
 
@@ -162,7 +174,8 @@ aclnnStatus resize(const Resize& r, uint64_t* workspace_size, aclOpExecutor** ex
     std::vector<Axis> axes;
     for (size_t d = 0; d < dims; ++d) {
       p.check(size[d] > 0 && small[d + 2] > 0, "the sizes of images must be positive");
-      axes.push_back(axis_of(small[d + 2], size[d], r.corners, r.scales[d], r.filter));
+      axes.push_back(axis_of(small[d + 2], size[d], r.corners, r.scales[d], r.filter,
+                             from.dtype() == ACL_DOUBLE));
     }
     run_resize(p, from, to, axes, to.dtype() == ACL_UINT8, r.backward);
   });
@@ -471,7 +484,8 @@ SIM_SIGNATURE(
       const auto size = static_cast<int64_t>(static_cast<float>(shape[d]) * by[d]);
       p.check(shape[d] > 0 && size > 0, "the sizes of images must be positive");
       axes.push_back(axis_of(shape[d], size, false, by[d],
-                             filter == "nearest" ? Filter::kNearest : Filter::kLinear));
+                             filter == "nearest" ? Filter::kNearest : Filter::kLinear,
+                             in.dtype() == ACL_DOUBLE));
       shape[d] = size;
     }
     p.check_shape(target, shape);

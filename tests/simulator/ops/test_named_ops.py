@@ -133,6 +133,49 @@ CASES = [
     ),
     ("shift by number", "RightShift", [(INT, "i32"), (1, "i32", HOST)], [(INT >> 1, "i32")], {}),
     ("swish", "Swish", [(X, "f32")], [(X / (1 + np.exp(-X)), "f32")], {"scale": 1.0}),
+    ("fast gelu", "FastGelu", [(X, "f32")], [(X / (1 + np.exp(-1.702 * X)), "f32")], {}),
+    (
+        "fill",
+        "Fill",
+        [host([2, 3]), (2.5, "f32", HOST)],
+        [(np.full((2, 3), 2.5), "f32")],
+        {},
+    ),
+    (
+        "reshaped and turned",
+        "ConfusionTransposeD",
+        [(X, "f32")],
+        [(X.reshape(6, 4).T, "f32")],
+        {"perm": [1, 0], "shape": [6, 4], "transpose_first": False},
+    ),
+    (
+        "smallest of axes",
+        "ReduceMin",
+        [(X, "f32"), host([0, 2])],
+        [(X.min((0, 2)), "f32")],
+        {"keep_dims": False},
+    ),
+    (
+        "largest of axes",
+        "ReduceMax",
+        [(X, "f32"), host([1])],
+        [(X.max(1, keepdims=True), "f32")],
+        {"keep_dims": True},
+    ),
+    (
+        "signs as bits",
+        "SignBitsPack",
+        [(np.array([1.0, -1, 2, -2, 3, 4, -5, 6]), "f32")],
+        [([[0b10110101]], "u8")],
+        {"size": 1},
+    ),
+    (
+        "a product with a turned matrix",
+        "MatMulV2",
+        [(MATRICES[0][0], "f32"), (turned(MATRICES[1][0]), "f32")],
+        [(MATRICES[0][0] @ MATRICES[1][0], "f32")],
+        {"transpose_x1": False, "transpose_x2": True},
+    ),
     ("order", "SortV2", [(X, "f32")], [(-np.sort(-X, 1), "f32")], {"axis": 1, "descending": True}),
 ]
 
@@ -150,6 +193,112 @@ def test_singular_values(npu):
     shapes = [((4,), "f32"), ((4, 4), "f32"), ((5, 4), "f32")]
     s, u, v = run(npu, "Svd", [(MATRICES[1][0], "f32")], shapes, {"full_matrices": False})
     np.testing.assert_allclose(s * u @ v.T, MATRICES[1][0], rtol=1e-4, atol=1e-4)
+
+
+def test_an_optimiser_changes_its_inputs(npu):
+    """Numbers of the host's beside tensors of the device's."""
+    zeros, ones = np.zeros(4), np.ones(4)
+    tensors = [Tensor(npu, values, "f32") for values in (ones, zeros, zeros)]
+    numbers = (0.5, 0.5, 0.25, 0.5, 0.5, 0.5, 1e-8)  # powers, rate, decay, betas, epsilon
+    inputs = [*tensors, *(Tensor(npu, number, "f32", HOST) for number in numbers)]
+    inputs += [Tensor(npu, 2 * ones, "f32"), Tensor(npu, None, "f32")]
+    named.call(npu, "ApplyAdamW", inputs, tensors)
+    npu.synchronize()
+    var, m, v = (tensor.read() for tensor in tensors)
+    np.testing.assert_allclose(m, ones)
+    np.testing.assert_allclose(v, 2 * ones)
+    step = 0.25 * (1 / 0.75) / np.sqrt(2 / 0.75)
+    np.testing.assert_allclose(var, ones * (1 - 0.25 * 0.5) - step, rtol=1e-6)
+    for tensor in inputs:
+        tensor.close()
+
+
+BOXES = np.array([[0.0, 1, 2, 3], [1, 1, 4, 2], [2, 0, 3, 6]])  # x1, y1, x2, y2
+TRUTHS = np.array([[1.0, 1, 3, 3], [1, 1, 4, 2], [5, 5, 6, 6]])
+
+
+def overlaps(boxes, truths):
+    """Of all pairs [boxes, truths]: what they share, all that they cover, and what is around."""
+    a, b = boxes[:, None], truths[None]
+    shared = np.prod(np.clip(np.minimum(a, b)[..., 2:] - np.maximum(a, b)[..., :2], 0, None), -1)
+    both = np.prod(a[..., 2:] - a[..., :2], -1) + np.prod(b[..., 2:] - b[..., :2], -1) - shared
+    around = np.maximum(a, b)[..., 2:] - np.minimum(a, b)[..., :2]
+    return shared, both, around
+
+
+def centred(boxes):
+    return np.concatenate([(boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]], 1)
+
+
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("crossed", [False, True])
+@pytest.mark.parametrize("op", ["GIoU", "DIoU"])
+def test_scores_of_boxes(npu, op, crossed, trans):
+    shared, both, around = overlaps(BOXES, TRUTHS)
+    middles = (TRUTHS[:, :2] + TRUTHS[:, 2:])[None] - (BOXES[:, :2] + BOXES[:, 2:])[:, None]
+    hull = np.prod(around, -1)
+    far = {"GIoU": (hull - both) / hull, "DIoU": (middles**2).sum(-1) / 4 / (around**2).sum(-1)}
+    expected = shared / both - far[op]
+    expected = expected if crossed else np.diag(expected)[None]
+    given = [centred(each) if trans else each for each in (BOXES, TRUTHS)]
+    inputs = [(each.T, "f32") for each in given]
+    attributes = {"trans": trans, "is_cross": crossed, "mode": "iou"}
+    (found,) = run(npu, op, inputs, [(expected.shape, "f32")], attributes)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("way", ["iou", "iof"])
+def test_overlap_with_longer_sides(npu, way):
+    shared, _, _ = overlaps(TRUTHS, BOXES)
+    own = np.prod(TRUTHS[:, 2:] - TRUTHS[:, :2] + 0.01, -1)[:, None]
+    other = np.prod(BOXES[:, 2:] - BOXES[:, :2] + 0.01, -1)[None]
+    expected = shared / (own if way == "iof" else own + other - shared)
+    inputs = [(BOXES, "f32"), (TRUTHS, "f32")]
+    (found,) = run(npu, "Iou", inputs, [((3, 3), "f32")], {"mode": way, "eps": 0.01})
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+IMAGE = np.arange(25.0).reshape(1, 1, 5, 5)
+REGION = np.array([[0.0, 0, 0, 4, 4]])
+POOLED = {"pooled_height": 2, "pooled_width": 2, "spatial_scale": 1.0, "sample_num": 1}
+
+
+def test_regions(npu):
+    """One sample in the middle of each cell."""
+    inputs = [(IMAGE, "f32"), (REGION, "f32")]
+    attributes = {**POOLED, "roi_end_mode": 0}
+    (found,) = run(npu, "ROIAlign", inputs, [((1, 1, 2, 2), "f32")], attributes)
+    np.testing.assert_allclose(found[0, 0], IMAGE[0, 0, 1:4:2, 1:4:2])
+    error = refused(npu, "ROIAlign", inputs, [((1, 1, 2, 2), "f32")], **POOLED, roi_end_mode=1)
+    assert "roi_end_mode 1 is not simulated" in error.text
+
+
+def test_gradients_of_regions(npu):
+    grad = np.array([[[[1.0, 2], [3, 4]]]])
+    attributes = {**POOLED, "roi_end_mode": 0, "xdiff_shape": [1, 1, 5, 5]}
+    inputs = [(grad, "f32"), (REGION, "f32")]
+    (found,) = run(npu, "ROIAlignGrad", inputs, [((1, 1, 5, 5), "f32")], attributes)
+    expected = np.zeros((5, 5))
+    expected[1:4:2, 1:4:2] = grad[0, 0]
+    np.testing.assert_allclose(found[0, 0], expected)
+
+
+def test_statistics_of_several_devices(npu):
+    """The running ones are changed in place."""
+    values = [[[4.0], [6]], [[10.0], [20]], [2, 2], [1.0], [1.0]]
+    kinds = ("f32", "f32", "i32", "f32", "f32")
+    inputs = [Tensor(npu, np.array(v), k) for v, k in zip(values, kinds, strict=True)]
+    outputs = [Tensor(npu, np.zeros(1), "f32") for _ in range(2)]
+    attributes = {"momentum": 0.5, "eps": 0.25}
+    named.call(npu, "SyncBatchNormGatherStats", inputs, [*outputs, *inputs[3:]], attributes)
+    npu.synchronize()
+    found = [float(tensor.read()[0]) for tensor in [*outputs, *inputs[3:]]]
+    var = 30 / 4 - 2.5**2
+    assert found[0] == 2.5 and found[2] == 1.75
+    np.testing.assert_allclose(found[1], 1 / np.sqrt(np.float32(var + 0.25)), rtol=1e-5)
+    np.testing.assert_allclose(found[3], 0.5 + 0.5 * var * 4 / 3, rtol=1e-5)
+    for tensor in [*inputs, *outputs]:
+        tensor.close()
 
 
 def test_elements_go_to_the_places_of_a_view(npu):

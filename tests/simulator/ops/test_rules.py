@@ -229,6 +229,9 @@ BAD = {
     "shapes": ("aclnnAdd", [A, In(zeros((2, 4)), "f32"), ONE, OUT], INVALID, "self and other"),
     "out's shape": ("aclnnAdd", [A, B, ONE, Out(zeros((3, 2)), "f32")], INVALID, "out has shape"),
     "dtype": ("aclnnSigmoid", [In(zeros(), "i32"), OUT], INVALID, "self has dtype INT32"),
+    "shrinking by less than nothing": (
+        "aclnnSoftshrink", [A, Scalar(-1.0, "f32"), OUT], INVALID, "lambd is negative",
+    ),
     "sorted doubles": (
         "aclnnSort", [In(zeros(), "f64"), True, 0, False, Out(zeros(), "f64"), Out(zeros(), "i64")],
         INVALID, "self has dtype DOUBLE",

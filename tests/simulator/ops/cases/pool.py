@@ -165,17 +165,20 @@ def adaptive_max(op, settings):
     return cases
 
 
-def adaptive_max_backward():
-    made = []
-    for dtype in FLOATS:
-        for shape, size in ADAPTIVE_3D:
-            x = random(shape, dtype, 1, -99, 99)
-            indices = where_largest(x, adaptive_axes(shape, size))
-            grad = random(indices.shape, dtype, 2)
-            out = Out(scattered(grad, indices, shape, 3), dtype, LOOSE[dtype])
-            arguments = [In(grad, dtype), In(x, dtype), In(indices, "i32"), out]
-            made.append(Case("aclnnAdaptiveMaxPool3dBackward", arguments, f"{dtype} {shape}"))
-    return made
+def adaptive_max_backward(op, shapes, rank):
+    def cases():
+        made = []
+        for dtype in FLOATS:
+            for shape, size in shapes:
+                x = random(shape, dtype, 1, -99, 99)
+                indices = where_largest(x, adaptive_axes(shape, size))
+                grad = random(indices.shape, dtype, 2)
+                out = Out(scattered(grad, indices, shape, rank), dtype, LOOSE[dtype])
+                arguments = [In(grad, dtype), In(x, dtype), In(indices, "i32"), out]
+                made.append(Case(op, arguments, f"{dtype} {shape}"))
+        return made
+
+    return cases
 
 
 def mean(x, axes, divisor=0, include=True, limits=None):
@@ -302,7 +305,12 @@ OPS = {
     "aclnnMaxPool": plain_max_pool,
     "aclnnAdaptiveMaxPool2d": adaptive_max("aclnnAdaptiveMaxPool2d", ADAPTIVE),
     "aclnnAdaptiveMaxPool3d": adaptive_max("aclnnAdaptiveMaxPool3d", ADAPTIVE_3D),
-    "aclnnAdaptiveMaxPool3dBackward": adaptive_max_backward,
+    "aclnnAdaptiveMaxPool2dBackward": adaptive_max_backward(
+        "aclnnAdaptiveMaxPool2dBackward", ADAPTIVE, 2
+    ),
+    "aclnnAdaptiveMaxPool3dBackward": adaptive_max_backward(
+        "aclnnAdaptiveMaxPool3dBackward", ADAPTIVE_3D, 3
+    ),
     **average("aclnnAvgPool2d", (2, 3, 5, 7), [3, 2], [2, 2], [1, 1], [0]),
     **average("aclnnAvgPool3d", (1, 2, 4, 5, 3), [3, 2, 2], [2, 2, 1], [1, 0, 1], []),
     **adaptive_average("aclnnAdaptiveAvgPool2d", ADAPTIVE),

@@ -133,6 +133,15 @@ def nearest_bytes():
     return [Case("aclnnUpsampleNearest2d", [In(x, "u8"), Ints([7, 6]), out], "u8")]
 
 
+def exact_places():
+    """In float32: the middle of the 28th of 55 lies just before the 17th of 32."""
+    x = np.arange(32.0).reshape(1, 1, 32)
+    middles = (np.arange(55, dtype=np.float32) + np.float32(0.5)) * np.float32(32 / 55)
+    assert middles[27] < 16 and int(27.5 * (32 / 55)) == 16
+    arguments = [In(x, "f32"), Ints([55]), 0.0, Out(x[..., middles.astype(int)], "f32")]
+    return [Case("aclnnUpsampleNearestExact1d", arguments)]
+
+
 # op, dims, filter, takes alignCorners, takes scales (None: none at all), its gradient
 TABLE = [
     ("UpsampleNearest1d", 1, "nearest", False, None, None),
@@ -153,6 +162,7 @@ TABLE = [
 ]
 
 OPS = {"aclnnResize": resize, "aclnnUpsampleNearest2d bytes": nearest_bytes}
+OPS["aclnnUpsampleNearestExact1d places"] = exact_places
 for name, dims, filter, corners, scaled, backward in TABLE:
     names = [each and f"aclnn{each}" for each in (name, backward)]
     OPS.update(upsample(names[0], dims, filter, corners, scaled, names[1]))
