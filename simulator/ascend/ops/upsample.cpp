@@ -52,11 +52,15 @@ std::vector<ResizeTap> smooth_taps(double middle, double step, int64_t from, Fil
 std::vector<ResizeTap> taps_of(int64_t i, int64_t from, double step, bool corners, Filter filter) {
   const auto at = static_cast<double>(i);
   const int64_t last = from - 1;
+  // Places are found in float32: of large images, some lie one aside.
+  const auto narrow_step = static_cast<float>(step);
   switch (filter) {
     case Filter::kNearest:
-      return {{std::min(static_cast<int64_t>(at * step), last), 1}};
-    case Filter::kNearestExact:
-      return {{std::min(static_cast<int64_t>((at + 0.5) * step), last), 1}};
+      return {{std::min(static_cast<int64_t>(static_cast<float>(i) * narrow_step), last), 1}};
+    case Filter::kNearestExact: {
+      const auto place = static_cast<float>((at + 0.5) * static_cast<double>(narrow_step));
+      return {{std::min(static_cast<int64_t>(place), last), 1}};
+    }
     case Filter::kLinear: {
       const double source = corners ? at * step : std::max((at + 0.5) * step - 0.5, 0.0);
       const int64_t low = std::min(static_cast<int64_t>(source), last);

@@ -32,9 +32,9 @@ def matrix(size, to, filter, corners, scale):
     made = np.zeros((to, size))
     for i in range(to):
         if filter == "nearest":
-            made[i, min(int(np.floor(i * step)), size - 1)] = 1
+            made[i, min(int(np.float32(i) * np.float32(step)), size - 1)] = 1
         elif filter == "exact":
-            made[i, min(int(np.floor((i + 0.5) * step)), size - 1)] = 1
+            made[i, min(int(np.float32((i + 0.5) * float(np.float32(step)))), size - 1)] = 1
         elif filter == "linear":
             source = i * step if corners else max((i + 0.5) * step - 0.5, 0)
             low = int(source)
@@ -152,7 +152,24 @@ TABLE = [
     ("UpsampleBicubic2dAA", 2, "cubic smooth", True, True, "UpsampleBicubic2dAAGrad"),
 ]
 
-OPS = {"aclnnResize": resize, "aclnnUpsampleNearest2d bytes": nearest_bytes}
+
+def large():
+    """Places are found in float32: in double one of these would be another."""
+    size, to = 5663, 8779
+    step = np.float32(size / to)
+    places = np.minimum(((np.arange(to) + 0.5) * step).astype(np.float32).astype(int), size - 1)
+    doubles = np.minimum(((np.arange(to) + 0.5) * (size / to)).astype(int), size - 1)
+    assert (places != doubles).any()
+    x = random((1, 1, size), "f32", 1)
+    arguments = [In(x, "f32"), Ints([to]), 0.0, Out(x[:, :, places], "f32")]
+    return [Case("aclnnUpsampleNearestExact1d", arguments, "", ("contiguous",))]
+
+
+OPS = {
+    "aclnnUpsampleNearestExact1d large": large,
+    "aclnnResize": resize,
+    "aclnnUpsampleNearest2d bytes": nearest_bytes,
+}
 for name, dims, filter, corners, scaled, backward in TABLE:
     names = [each and f"aclnn{each}" for each in (name, backward)]
     OPS.update(upsample(names[0], dims, filter, corners, scaled, names[1]))
