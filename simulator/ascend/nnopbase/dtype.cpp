@@ -128,6 +128,11 @@ DType promote_scalar(DType tensor, DType scalar) {
   return scalar;  // a bool tensor, an integer
 }
 
-bool castable(DType from, DType to) { return to != ACL_BOOL || from == ACL_BOOL; }
+bool castable(DType from, DType to) {
+  if (to == ACL_BOOL) return from == ACL_BOOL;
+  const Category target = category(to);
+  if (category(from) == Category::kComplex) return target == Category::kComplex;
+  return category(from) != Category::kFloating || target != Category::kInteger;
+}
 
 }  // namespace sim

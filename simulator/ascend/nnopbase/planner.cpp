@@ -70,16 +70,17 @@ static bool fits(const aclTensor& tensor) {
          count(tensor.shape) < kMostElements;
 }
 
+static std::string dtype_flaw(DType dtype, Types types) {
+  return " has dtype " + std::string(dtype_name(dtype)) + ", supported are " + type_names(types);
+}
+
 // What is wrong with the tensor as an argument, or nothing.
 static std::string flaw_of(const aclTensor& tensor, Types types, bool fractal) {
   if (!fractal && is_private(tensor.format)) {
     return " has a format of the device's own, " + std::to_string(tensor.format) +
            ", which this op does not take";
   }
-  if (!contains(types, tensor.dtype)) {
-    return " has dtype " + std::string(dtype_name(tensor.dtype)) + ", supported are " +
-           type_names(types);
-  }
+  if (!contains(types, tensor.dtype)) return dtype_flaw(tensor.dtype, types);
   if (tensor.dtype == ACL_BF16 && !has_bfloat16()) {
     return " has dtype BFLOAT16, which this SoC does not support";
   }
@@ -240,6 +241,11 @@ std::string Planner::name(const Operand& operand) const {
   return plan_->slots[static_cast<size_t>(operand.slot)].name;
 }
 
+void Planner::check_dtype(const Operand& operand, Types types) const {
+  if (contains(types, operand.dtype())) return;
+  throw Rejected{kInvalid, name(operand) + dtype_flaw(operand.dtype(), types)};
+}
+
 void Planner::check_shape(const Operand& operand, const Shape& expected) const {
   if (operand.shape() == expected) return;
   throw Rejected{kInvalid, name(operand) + " has shape " + shape_text(operand.shape()) +
@@ -255,8 +261,8 @@ void Planner::check_rank(const Operand& operand, int64_t least, int64_t most) co
 
 void Planner::check_cast(DType from, const Operand& to) const {
   if (castable(from, to.dtype())) return;
-  check(false, name(to) + " has dtype " + dtype_name(to.dtype()) +
-                   ", to which the result's dtype " + dtype_name(from) + " cannot be cast");
+  check(false, name(to) + ": the result's dtype " + dtype_name(from) +
+                   " can't be cast to the desired output type " + dtype_name(to.dtype()));
 }
 
 int64_t Planner::dim(int64_t dim, int64_t rank, const char* name) const {

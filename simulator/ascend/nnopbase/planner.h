@@ -56,6 +56,7 @@ class SIM_API Planner {
 
   // 161002 with `text` unless `ok`.
   void check(bool ok, const std::string& text) const;
+  void check_dtype(const Operand& operand, Types types) const;
   void check_shape(const Operand& operand, const Shape& expected) const;
   void check_rank(const Operand& operand, int64_t least, int64_t most) const;
   void check_cast(DType from, const Operand& to) const;

@@ -152,8 +152,11 @@ extern "C" {
 
 SIM_UNARY(Relu, const aclTensor, Reals, kF | kI8 | kI32 | kI64, Relu{})
 SIM_UNARY_IN_PLACE(InplaceRelu, selfRef, aclTensor, Reals, kF | kI8 | kU8 | kI32 | kI64, Relu{})
-SIM_UNARY(Sigmoid, aclTensor, Fields, kF | kF64 | kC, Sigmoid{})
-SIM_UNARY_IN_PLACE(InplaceSigmoid, selfRef, aclTensor, Floats, kF | kF64, Sigmoid{})
+SIM_SIGNATURE(Sigmoid, const aclTensor* self, aclTensor* out) {
+  SIM_RUN(Sigmoid, Fields, kF | kF64 | kC | kI | kBool, Result::kFloat, Sigmoid{},
+          sim::out("out", out), arg("self", self));
+}
+SIM_UNARY_IN_PLACE(InplaceSigmoid, selfRef, aclTensor, Fields, kF | kF64 | kC, Sigmoid{})
 SIM_UNARY(Gelu, aclTensor, Floats, kF, GeluMode{true})
 SIM_UNARY(Silu, aclTensor, Floats, kF, Silu{})
 SIM_UNARY(Hardswish, const aclTensor, Floats, kF, Hardswish{})
@@ -200,7 +203,7 @@ SIM_SIGNATURE(Elu,
               const aclScalar* scale,
               const aclScalar* inputScale,
               aclTensor* out) {
-  SIM_RUN(Elu, Floats, kF, Result::kSame, Elu{}, sim::out("out", out), arg("self", self),
+  SIM_RUN(Elu, Floats, kF | kF64, Result::kSame, Elu{}, sim::out("out", out), arg("self", self),
           factor("alpha", alpha), factor("scale", scale), factor("inputScale", inputScale));
 }
 SIM_SIGNATURE(InplaceElu,
@@ -208,7 +211,7 @@ SIM_SIGNATURE(InplaceElu,
               const aclScalar* alpha,
               const aclScalar* scale,
               const aclScalar* inputScale) {
-  SIM_RUN(InplaceElu, Floats, kF, Result::kSame, Elu{}, in_place(), arg("selfRef", selfRef),
+  SIM_RUN(InplaceElu, Floats, kF | kF64, Result::kSame, Elu{}, in_place(), arg("selfRef", selfRef),
           factor("alpha", alpha), factor("scale", scale), factor("inputScale", inputScale));
 }
 SIM_SIGNATURE(Swish, const aclTensor* self, const aclScalar* betaOptional, aclTensor* out) {

@@ -181,12 +181,22 @@ SIM_GRAD(GeluBackward, self, gradInput, const aclTensor, Floats, kF, GeluModeBac
 SIM_GRAD(HardswishBackward, self, out, aclTensor, Floats, kF, HardswishBackward{})
 SIM_GRAD(HardsigmoidBackward, self, out, aclTensor, Floats, kF, HardsigmoidBackward{})
 SIM_GRAD(MishBackward, self, gradInput, aclTensor, Floats, kF, MishBackward{})
-SIM_GRAD(SeluBackward, result, gradInput, aclTensor, Floats, kF, SeluBackward{})
+SIM_GRAD(SeluBackward, result, gradInput, aclTensor, Floats, kF | kI8 | kI32, SeluBackward{})
 SIM_GRAD_1(HardshrinkBackward, lambd, gradInput, kF, Floats, HardshrinkBackward{})
 SIM_GRAD_1(SoftshrinkBackward, lambda, gradInput, kF, Floats, HardshrinkBackward{})
 SIM_GRAD_2(HardtanhBackward, min, max, out, kF, Floats, HardtanhBackward{})
-SIM_GRAD_2(SoftplusBackward, beta, threshold, gradInput, kF | kF64, Floats, SoftplusBackward{})
 
+SIM_SIGNATURE(SoftplusBackward,
+              const aclTensor* gradOutput,
+              const aclTensor* self,
+              const aclScalar* beta,
+              const aclScalar* threshold,
+              aclTensor* gradInput) {
+  const Arg input{"self", self, nullptr, Arg::kTensor, kF | kF64 | kI | kBool};
+  SIM_RUN(SoftplusBackward, Floats, kF | kF64, Result::kSame, SoftplusBackward{},
+          sim::out("gradInput", gradInput), arg("gradOutput", gradOutput), input,
+          factor("beta", beta), factor("threshold", threshold));
+}
 SIM_SIGNATURE(GeluBackwardV2,
               const aclTensor* gradOutput,
               const aclTensor* self,

@@ -187,8 +187,8 @@ aclnnStatus div_mode(const char* op,
   const Arg args[] = {self, other};
   switch (mode) {
     case 0:
-      return elementwise<Fields>(op, kArithmetic, Result::kFloat, args, out, Div{}, workspace_size,
-                                 executor);
+      return elementwise<Fields>(op, kArithmetic, Result::kQuotient, args, out, Div{},
+                                 workspace_size, executor);
     case 1:
       return elementwise<Reals>(op, kArithmetic & ~kC, Result::kSame, args, out, DivTrunc{},
                                 workspace_size, executor);
@@ -274,7 +274,7 @@ extern "C" {
 SIM_SCALED(Add, aclTensor, kArithmetic, AddScaled{})
 SIM_SCALED(Adds, aclScalar, kArithmetic, AddScaled{})
 SIM_SCALED_IN_PLACE(InplaceAdd, const aclTensor, aclTensor, kArithmetic, AddScaled{})
-SIM_SCALED_IN_PLACE(InplaceAdds, const aclTensor, aclScalar, kArithmetic & ~kC, AddScaled{})
+SIM_SCALED_IN_PLACE(InplaceAdds, const aclTensor, aclScalar, kArithmetic, AddScaled{})
 SIM_SCALED(Sub, aclTensor, kArithmetic, SubScaled{})
 SIM_SCALED(Subs, aclScalar, kArithmetic, SubScaled{})
 SIM_SCALED_IN_PLACE(InplaceSub, aclTensor, aclTensor, kArithmetic, SubScaled{})
@@ -296,10 +296,10 @@ SIM_BINARY(Mul, Numbers, kArithmetic, Result::kSame, Mul{})
 SIM_BINARY_SCALAR(Muls, Numbers, kArithmetic, Result::kSame, Mul{})
 SIM_BINARY_IN_PLACE(InplaceMul, aclTensor, Numbers, kArithmetic, Result::kSame, Mul{})
 SIM_BINARY_IN_PLACE(InplaceMuls, aclScalar, Numbers, kArithmetic, Result::kSame, Mul{})
-SIM_BINARY(Div, Fields, kArithmetic, Result::kFloat, Div{})
-SIM_BINARY_SCALAR(Divs, Fields, kArithmetic, Result::kFloat, Div{})
-SIM_BINARY_IN_PLACE(InplaceDiv, aclTensor, Fields, kArithmetic, Result::kFloat, Div{})
-SIM_BINARY_IN_PLACE(InplaceDivs, aclScalar, Fields, kArithmetic, Result::kFloat, Div{})
+SIM_BINARY(Div, Fields, kArithmetic, Result::kQuotient, Div{})
+SIM_BINARY_SCALAR(Divs, Fields, kArithmetic, Result::kQuotient, Div{})
+SIM_BINARY_IN_PLACE(InplaceDiv, aclTensor, Fields, kArithmetic, Result::kQuotient, Div{})
+SIM_BINARY_IN_PLACE(InplaceDivs, aclScalar, Fields, kArithmetic, Result::kQuotient, Div{})
 
 SIM_SIGNATURE(DivMod, const aclTensor* self, const aclTensor* other, int mode, aclTensor* out) {
   return div_mode("aclnnDivMod", arg("self", self), arg("other", other), mode, sim::out("out", out),
@@ -369,7 +369,7 @@ SIM_SIGNATURE(PowScalarTensor,
           sim::out("out", out), arg("self", self), arg("exponent", exponent));
 }
 SIM_SIGNATURE(InplacePowTensorTensor, const aclTensor* self, const aclTensor* exponent) {
-  SIM_RUN(InplacePowTensorTensor, Numbers, kArithmetic & ~kBool, Result::kSame, Pow{}, in_place(),
+  SIM_RUN(InplacePowTensorTensor, Numbers, kArithmetic, Result::kSame, Pow{}, in_place(),
           arg("self", self), arg("exponent", exponent));
 }
 SIM_SIGNATURE(InplacePowTensorScalar, const aclTensor* self, const aclScalar* exponent) {
@@ -385,7 +385,7 @@ SIM_SIGNATURE(InplaceAtan2, aclTensor* selfRef, aclTensor* other) {
           arg("selfRef", selfRef), arg("other", other));
 }
 SIM_BINARY(LogAddExp, Floats, kF | kI | kU | kF64 | kBool, Result::kFloat, LogAddExp{})
-SIM_BINARY(LogAddExp2, Floats, kF | kI | kF64 | kBool, Result::kFloat, LogAddExp2{})
+SIM_BINARY(LogAddExp2, Floats, kF | kI | kU | kF64 | kBool, Result::kFloat, LogAddExp2{})
 SIM_BINARY(Gcd, Integers, kI, Result::kSame, Gcd{})
 
 SIM_BINARY(XLogYTensor, Floats, kF | kI | kF64 | kBool, Result::kFloat, Xlogy{})

@@ -105,9 +105,11 @@ struct Renorm {
     double sum = 0;
     for (const C value : row) {
       const double size = std::abs(static_cast<double>(value));
-      sum = std::isinf(order) ? std::max(sum, size) : sum + std::pow(size, order);
+      sum = std::isinf(order) ? std::max(sum, size)
+            : order == 0      ? sum + (size != 0 ? 1 : 0)
+                              : sum + std::pow(size, order);
     }
-    if (!std::isinf(order)) sum = std::pow(sum, 1 / order);
+    if (!std::isinf(order) && order != 0) sum = std::pow(sum, 1 / order);
     if (sum <= limit) return;
     for (C& value : row) value = static_cast<C>(static_cast<double>(value) * limit / (sum + 1e-7));
   }
@@ -126,7 +128,7 @@ aclnnStatus renorm(const char* op,
     const Operand in = in_place ? p.inout(self, "selfRef", kF) : p.input(self, "self", kF);
     const Renorm f{p.scalar(order, "p").real(), p.scalar(limit, "maxNorm").real()};
     const Operand target = in_place ? in : p.output(out, "out", kF);
-    p.check(f.order > 0, "p must be positive");
+    p.check(f.order >= 0, "p must not be negative");
     p.check(f.limit >= 0, "maxNorm is negative");
     p.check_rank(in, 2, 8);
     p.check_shape(target, in.shape());
@@ -342,7 +344,7 @@ SIM_SIGNATURE(EmbeddingRenorm,
     const Operand self = p.inout(selfRef, "selfRef", kF);
     const Operand place = p.input(indices, "indices", kIndex);
     p.check_rank(self, 2, 2);
-    p.check(normType > 0, "normType must be positive");
+    p.check(normType >= 0, "normType must not be negative");
     p.check(maxNorm >= 0, "maxNorm is negative");
     if (self.numel() == 0 || place.numel() == 0) return;
     p.run([=](Launch& launch) {

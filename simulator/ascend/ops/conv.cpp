@@ -141,6 +141,27 @@ Shape per_dim(Planner& p, const std::vector<int64_t>& list, size_t dims, const c
   return list.size() == dims ? list : Shape(dims, list[0]);
 }
 
+// How far each dim is padded before its first element and behind its last one.
+struct Sides {
+  Shape before;
+  Shape after;
+};
+
+// One value for both sides of a dim, or two.
+Sides padding_of(Planner& p, const std::vector<int64_t>& list, size_t dims, bool two_sided) {
+  if (!two_sided || list.size() != 2 * dims) {
+    const Shape both = per_dim(p, list, dims, "padding");
+    return {both, both};
+  }
+  check_reasonable(p, list, "padding");
+  Sides padding;
+  for (size_t d = 0; d < dims; ++d) {
+    padding.before.push_back(list[2 * d]);
+    padding.after.push_back(list[2 * d + 1]);
+  }
+  return padding;
+}
+
 struct Options {
   const aclIntArray* stride;
   const aclIntArray* padding;
@@ -148,6 +169,10 @@ struct Options {
   bool transposed;
   const aclIntArray* output_padding;
   int64_t groups;
+  bool gradient = false;
+
+  // CANN has no forward of three dims, or transposed of one, whose sides differ.
+  bool two_sided(size_t dims) const { return gradient || (transposed ? dims == 2 : dims <= 2); }
 };
 
 // `in` and `out` are the op's input and output (or its gradient).
@@ -161,14 +186,16 @@ Geometry check_geometry(
   g.groups = o.groups;
   p.check(g.groups > 0, "groups must be positive");
   g.stride = per_dim(p, p.array(o.stride, "stride"), dims, "stride");
-  g.padding = per_dim(p, p.array(o.padding, "padding"), dims, "padding");
+  const Sides padding = padding_of(p, p.array(o.padding, "padding"), dims, o.two_sided(dims));
+  g.padding = padding.before;
   g.dilation = per_dim(p, p.array(o.dilation, "dilation"), dims, "dilation");
   for (size_t d = 0; d < dims; ++d) {
     p.check(g.stride[d] > 0, "stride must be positive");
     p.check(g.dilation[d] > 0, "dilation must be positive");
-    p.check(g.padding[d] >= 0, "padding must not be negative");
+    p.check(padding.before[d] >= 0 && padding.after[d] >= 0, "padding must not be negative");
   }
   g.kernel = spatial(weight);
+  p.check(count(g.kernel) > 0, p.name(weight) + " has a kernel of size 0");
   const Operand& image = o.transposed ? out : in;
   const Operand& patches = o.transposed ? in : out;
   g.batch = in.shape()[0];
@@ -190,7 +217,7 @@ Geometry check_geometry(
   for (size_t d = 0; d < dims; ++d) {
     const Wide reach = Wide{g.dilation[d]} * (g.kernel[d] - 1) + 1;
     const Wide from = in.shape()[d + 2];
-    const Wide padded = 2 * g.padding[d];
+    const Wide padded = Wide{padding.before[d]} + padding.after[d];
     size[d + 2] = narrow(o.transposed ? (from - 1) * g.stride[d] - padded + reach + extra[d]
                                       : (from + padded - reach) / g.stride[d] + 1);
   }
@@ -347,8 +374,8 @@ SIM_SIGNATURE(ConvolutionBackward,
     const Operand dw = mask[1] ? p.output(gradWeight, "gradWeight", kF) : Operand{};
     const Operand db = mask[2] ? p.output(gradBias, "gradBias", kF) : Operand{};
     check_math(p, cubeMathType);
-    const Geometry shape =
-        check_geometry(p, in, w, g, {stride, padding, dilation, transposed, outputPadding, groups});
+    const Geometry shape = check_geometry(
+        p, in, w, g, {stride, padding, dilation, transposed, outputPadding, groups, true});
     if (dx) p.check_shape(dx, in.shape());
     if (dw) p.check_shape(dw, w.shape());
     if (db) {

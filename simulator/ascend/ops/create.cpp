@@ -25,11 +25,10 @@ aclnnStatus fill_with(const char* op,
   });
 }
 
-// out[i] = start + i * step, computed in out's own arithmetic.
+// out[i] = start + i * step, computed in out's own arithmetic: whole numbers count in whole steps
+// from a whole start.
 void fill_steps(const View& out, const aclScalar& start, const aclScalar& step) {
-  const bool integers = category(out.dtype) <= Category::kInteger &&
-                        category(start.dtype) <= Category::kInteger &&
-                        category(step.dtype) <= Category::kInteger;
+  const bool integers = category(out.dtype) <= Category::kInteger;
   const int64_t n = out.numel();
   for (int64_t i = 0; i < n; ++i) {
     if (integers) {
@@ -41,6 +40,18 @@ void fill_steps(const View& out, const aclScalar& start, const aclScalar& step) 
     }
   }
 }
+
+struct Range {
+  double first;
+  double last;
+  double step;
+
+  // How many numbers it has.
+  int64_t count(bool inclusive) const {
+    const double span = (last - first) / step;
+    return static_cast<int64_t>(inclusive ? std::floor(span) + 1 : std::ceil(span));
+  }
+};
 
 aclnnStatus steps(const char* op,
                   const aclScalar* start,
@@ -54,14 +65,21 @@ aclnnStatus steps(const char* op,
     const aclScalar first = p.scalar(start, "start");
     const aclScalar last = p.scalar(end, "end");
     const aclScalar by = p.scalar(step, "step");
-    const Operand target = p.output(out, "out", kF | kI | kF64 | kBool);
-    p.check(by.real() != 0, "step is 0");
-    const double span = (last.real() - first.real()) / by.real();
-    p.check(span >= 0, "start, end and step do not agree in direction");
-    const auto size = static_cast<int64_t>(inclusive ? std::floor(span) + 1 : std::ceil(span));
-    p.check(target.numel() == size, "out has " + std::to_string(target.numel()) +
-                                        " elements, expected are " + std::to_string(size));
-    if (size == 0) return;
+    const Operand target = p.output(out, "out", kF | kF64 | kI32 | kI64);
+    const bool integers = category(target.dtype()) <= Category::kInteger;
+    const Range given{first.real(), last.real(), by.real()};
+    const Range range =
+        integers ? Range{std::trunc(given.first), std::trunc(given.last), std::trunc(given.step)}
+                 : given;
+    p.check(range.step != 0, integers ? "step is 0 as an integer" : "step is 0");
+    p.check((range.last - range.first) / range.step >= 0,
+            "start, end and step do not agree in direction");
+    // Callers count integers by the numbers as they are, or by those that they become.
+    const int64_t size = range.count(inclusive);
+    p.check(target.numel() == size || target.numel() == given.count(inclusive),
+            "out has " + std::to_string(target.numel()) + " elements, expected are " +
+                std::to_string(size));
+    if (target.numel() == 0) return;
     p.run([=](Launch& launch) { fill_steps(get(launch, target), first, by); });
   });
 }

@@ -108,7 +108,7 @@ Batch check_batch(Planner& p,
                   int64_t blank) {
   Batch b;
   b.log_probs = p.input(log_probs, "logProbs", kF32 | kF64);
-  b.targets = p.input(targets, "targets", kIndex);
+  b.targets = p.input(targets, "targets", kIndex | kBool | kF32 | kF16);
   b.steps = p.array(input_lengths, "inputLengths");
   b.labels = p.array(target_lengths, target_lengths_name);
   b.blank = blank;

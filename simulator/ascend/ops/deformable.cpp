@@ -22,13 +22,14 @@ Inputs check(Planner& p,
              const aclTensor* shapes,
              const aclTensor* starts,
              const aclTensor* location,
-             const aclTensor* weight) {
+             const aclTensor* weight,
+             Types types) {
   Inputs in;
-  in.value = p.input(value, "value", kF32);
+  in.value = p.input(value, "value", types);
   in.shapes = p.input(shapes, "spatialShape", kIndex);
   in.starts = p.input(starts, "levelStartIndex", kIndex);
-  in.location = p.input(location, "location", kF32);
-  in.weight = p.input(weight, "attnWeight", kF32);
+  in.location = p.input(location, "location", types);
+  in.weight = p.input(weight, "attnWeight", types);
   p.check_rank(in.value, 4, 4);
   p.check_rank(in.location, 6, 6);
   const Shape& v = in.value.shape();
@@ -117,8 +118,9 @@ SIM_SIGNATURE(MultiScaleDeformableAttnFunction,
               const aclTensor* attnWeight,
               aclTensor* output) {
   return plan("aclnnMultiScaleDeformableAttnFunction", workspaceSize, executor, [&](Planner& p) {
-    const Inputs in = check(p, value, spatialShape, levelStartIndex, location, attnWeight);
-    const Operand out = p.output(output, "output", kF32);
+    const Inputs in =
+        check(p, value, spatialShape, levelStartIndex, location, attnWeight, kF32 | kF16);
+    const Operand out = p.output(output, "output", kF32 | kF16);
     p.check_shape(out, {in.n.batch, in.n.queries, count({in.n.heads, in.n.size})});
     if (out.numel() == 0) return;
     p.run([=](Launch& launch) {
@@ -147,11 +149,11 @@ SIM_SIGNATURE(MultiScaleDeformableAttentionGrad,
               aclTensor* gradLocation,
               aclTensor* gradAttnWeight) {
   return plan("aclnnMultiScaleDeformableAttentionGrad", workspaceSize, executor, [&](Planner& p) {
-    const Inputs in = check(p, value, spatialShape, levelStartIndex, location, attnWeight);
-    const Operand grad = p.input(gradOutput, "gradOutput", kF32);
-    const Operand of_value = p.output(gradValue, "gradValue", kF32);
-    const Operand of_location = p.output(gradLocation, "gradLocation", kF32);
-    const Operand of_weight = p.output(gradAttnWeight, "gradAttnWeight", kF32);
+    const Inputs in = check(p, value, spatialShape, levelStartIndex, location, attnWeight, kF);
+    const Operand grad = p.input(gradOutput, "gradOutput", kF);
+    const Operand of_value = p.output(gradValue, "gradValue", kF);
+    const Operand of_location = p.output(gradLocation, "gradLocation", kF);
+    const Operand of_weight = p.output(gradAttnWeight, "gradAttnWeight", kF);
     p.check_shape(grad, {in.n.batch, in.n.queries, count({in.n.heads, in.n.size})});
     p.check_shape(of_value, in.value.shape());
     p.check_shape(of_location, in.location.shape());

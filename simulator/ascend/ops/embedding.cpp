@@ -80,8 +80,8 @@ SIM_SIGNATURE(EmbeddingBag,
               aclTensor* maxIndices) {
   return plan("aclnnEmbeddingBag", workspaceSize, executor, [&](Planner& p) {
     const Operand table = p.input(weight, "weight", kF);
-    const Operand rows = p.input(indices, "indices", kIndex);
-    const Operand starts = p.input(offsets, "offsets", kIndex);
+    const Operand rows = p.input(indices, "indices", kI);
+    const Operand starts = p.input(offsets, "offsets", kI);
     const Operand factors = p.optional(perSampleWeights, "perSampleWeights", kF);
     const Operand out = p.output(output, "output", kF);
     const Operand bag_of = p.output(offset2bag, "offset2bag", kIndex);

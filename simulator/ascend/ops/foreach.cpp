@@ -103,6 +103,32 @@ Body with_number(F f) {
   };
 }
 
+// Rounds to the dtype that a step of the device gives, as where it keeps its results between two
+// steps in half precision.
+struct AsHalf {
+  float operator()(float value) const { return from_half(to_half(value)); }
+};
+struct AsIs {
+  template <class C>
+  C operator()(C value) const {
+    return value;
+  }
+};
+
+// f(round, x..., number), where the device computes each step of float16 in float16.
+template <class With, size_t N, class F>
+Body in_steps(F f) {
+  const Body others = with_number<With, N>([f](auto... x) { return f(AsIs{}, x...); });
+  const Body halves = with_number<Floats, N>([f](auto... x) {
+    if constexpr ((std::is_same_v<decltype(x), float> && ...)) return f(AsHalf{}, x...);
+    return f(AsIs{}, x...);
+  });
+  return [=](Launch& launch, const Number& number, size_t i, DType dtype, const View& out,
+             const View* in) {
+    (dtype == ACL_FLOAT16 ? halves : others)(launch, number, i, dtype, out, in);
+  };
+}
+
 struct List {
   const aclTensorList* tensors;
   const char* name;
@@ -179,15 +205,15 @@ struct Power {
   }
 };
 struct AddScaled {
-  template <class C>
-  C operator()(C a, C b, C alpha) const {
-    return add(a, mul(alpha, b));
+  template <class Round, class C>
+  C operator()(Round round, C a, C b, C alpha) const {
+    return add(a, round(mul(round(alpha), b)));
   }
 };
 struct SubScaled {
-  template <class C>
-  C operator()(C a, C b, C alpha) const {
-    return sub(a, mul(alpha, b));
+  template <class Round, class C>
+  C operator()(Round round, C a, C b, C alpha) const {
+    return sub(a, round(mul(round(alpha), b)));
   }
 };
 struct LerpBy {
@@ -234,11 +260,19 @@ struct Addcdiv {
   C operator()(C a, C b, C c, C value) const {
     return a + value * (b / c);
   }
+  template <class Round, class C>
+  C operator()(Round round, C a, C b, C c, C value) const {
+    return a + round(round(value) * round(b / c));
+  }
 };
 struct Addcmul {
   template <class C>
   C operator()(C a, C b, C c, C value) const {
     return a + value * b * c;
+  }
+  template <class Round, class C>
+  C operator()(Round round, C a, C b, C c, C value) const {
+    return a + round(round(value) * round(b * c));
   }
 };
 
@@ -265,17 +299,16 @@ struct Addcmul {
                 const aclTensorList* out) {                                              \
     SIM_LISTS(Name##List, {}, out, kTypes, (each<Reals, 2>(f)), {x1, "x1"}, {x2, "x2"}); \
   }
-#define SIM_SCALED_PAIRS(Name, Kind, Target, f)                                         \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,        \
-                const Kind* alpha, Target* out) {                                       \
-    SIM_LISTS(Name, NumberArg(alpha, "alpha"), out, kTypes, (with_number<Reals, 2>(f)), \
-              {x1, "x1"}, {x2, "x2"});                                                  \
+#define SIM_SCALED_PAIRS(Name, Kind, Target, body)                                         \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,           \
+                const Kind* alpha, Target* out) {                                          \
+    SIM_LISTS(Name, NumberArg(alpha, "alpha"), out, kTypes, body, {x1, "x1"}, {x2, "x2"}); \
   }
-#define SIM_TRIPLES(Name, Kind, name, Target, f)                                                  \
-  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,                  \
-                const aclTensorList* x3, const Kind* name, Target* out) {                         \
-    SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, (with_number<Floats, 3>(f)), {x1, "x1"}, \
-              {x2, "x2"}, {x3, "x3"});                                                            \
+#define SIM_TRIPLES(Name, Kind, name, Target, body)                                    \
+  SIM_SIGNATURE(Foreach##Name, const aclTensorList* x1, const aclTensorList* x2,       \
+                const aclTensorList* x3, const Kind* name, Target* out) {              \
+    SIM_LISTS(Name, NumberArg(name, #name), out, kTypes, body, {x1, "x1"}, {x2, "x2"}, \
+              {x3, "x3"});                                                             \
   }
 
 extern "C" {
@@ -331,18 +364,22 @@ SIM_PAIRS(Div, Over{})
 SIM_PAIRS(Maximum, Largest{})
 SIM_PAIRS(Minimum, Smallest{})
 SIM_PAIRS(Pow, Power{})
-SIM_SCALED_PAIRS(AddList, aclTensor, const aclTensorList, AddScaled{})
-SIM_SCALED_PAIRS(AddListV2, aclScalar, aclTensorList, AddScaled{})
-SIM_SCALED_PAIRS(SubList, aclTensor, const aclTensorList, SubScaled{})
-SIM_SCALED_PAIRS(SubListV2, aclScalar, aclTensorList, SubScaled{})
-SIM_TRIPLES(AddcdivScalar, aclTensor, scalar, const aclTensorList, Addcdiv{})
-SIM_TRIPLES(AddcdivScalarV2, aclScalar, scalar, aclTensorList, Addcdiv{})
-SIM_TRIPLES(AddcdivScalarList, aclTensor, scalars, const aclTensorList, Addcdiv{})
-SIM_TRIPLES(AddcdivList, aclTensor, scalars, const aclTensorList, Addcdiv{})
-SIM_TRIPLES(AddcmulScalar, aclTensor, scalar, const aclTensorList, Addcmul{})
-SIM_TRIPLES(AddcmulScalarV2, aclScalar, scalar, aclTensorList, Addcmul{})
-SIM_TRIPLES(AddcmulScalarList, aclTensor, scalars, const aclTensorList, Addcmul{})
-SIM_TRIPLES(AddcmulList, aclTensor, scalars, const aclTensorList, Addcmul{})
+SIM_SCALED_PAIRS(AddList, aclTensor, const aclTensorList, (in_steps<Reals, 2>(AddScaled{})))
+SIM_SCALED_PAIRS(AddListV2, aclScalar, aclTensorList, (in_steps<Reals, 2>(AddScaled{})))
+SIM_SCALED_PAIRS(SubList, aclTensor, const aclTensorList, (in_steps<Reals, 2>(SubScaled{})))
+SIM_SCALED_PAIRS(SubListV2, aclScalar, aclTensorList, (in_steps<Reals, 2>(SubScaled{})))
+SIM_TRIPLES(
+    AddcdivScalar, aclTensor, scalar, const aclTensorList, (with_number<Floats, 3>(Addcdiv{})))
+SIM_TRIPLES(AddcdivScalarV2, aclScalar, scalar, aclTensorList, (with_number<Floats, 3>(Addcdiv{})))
+SIM_TRIPLES(
+    AddcdivScalarList, aclTensor, scalars, const aclTensorList, (in_steps<Floats, 3>(Addcdiv{})))
+SIM_TRIPLES(AddcdivList, aclTensor, scalars, const aclTensorList, (in_steps<Floats, 3>(Addcdiv{})))
+SIM_TRIPLES(
+    AddcmulScalar, aclTensor, scalar, const aclTensorList, (with_number<Floats, 3>(Addcmul{})))
+SIM_TRIPLES(AddcmulScalarV2, aclScalar, scalar, aclTensorList, (with_number<Floats, 3>(Addcmul{})))
+SIM_TRIPLES(
+    AddcmulScalarList, aclTensor, scalars, const aclTensorList, (with_number<Floats, 3>(Addcmul{})))
+SIM_TRIPLES(AddcmulList, aclTensor, scalars, const aclTensorList, (in_steps<Floats, 3>(Addcmul{})))
 
 SIM_SIGNATURE(ForeachPowScalarAndTensor,
               const aclScalar* scalar,

@@ -47,8 +47,8 @@ inline Groups groups_of(Planner& p, const aclTensor* tensor, const char* name, b
 inline Groups host_groups(Planner& p, const aclIntArray* list, const char* name, bool ends) {
   Groups groups;
   if (list == nullptr) return groups;
-  groups.given = true;
   groups.values = p.array(list, name);
+  groups.given = !groups.values.empty();
   groups.counts = !ends;
   return groups;
 }

@@ -5,24 +5,29 @@ using namespace sim;
 
 namespace {
 
-// One index tensor for each of the first dims; a bool one stands for as many as it has dims, an
-// empty one leaves its dim whole.
+// One index tensor for each of the first dims; a bool one stands for as many as it has dims. One
+// without elements, whatever its dtype, leaves its dim whole.
 struct IndexPlan {
   std::vector<Operand> indices;
   std::vector<int64_t> dims;  // first dim of self that each one names; -1: it is empty
+
+  bool whole() const {
+    return std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; });
+  }
 };
 
 IndexPlan plan_indices(Planner& p, const Operand& self, const aclTensorList* list) {
   IndexPlan result;
-  result.indices = p.inputs(list, "indices", kIndex | kBool | kU8);
+  result.indices = p.inputs(list, "indices", kAny);
   int64_t dim = 0;
   for (const Operand& index : result.indices) {
-    const bool mask = index.dtype() == ACL_BOOL || index.dtype() == ACL_UINT8;
-    if (index.numel() == 0 && !mask) {
+    if (index.numel() == 0) {
       result.dims.push_back(-1);
       ++dim;
       continue;
     }
+    p.check_dtype(index, kIndex | kBool);
+    const bool mask = index.dtype() == ACL_BOOL;
     result.dims.push_back(dim);
     for (int64_t d = 0; mask && d < index.rank(); ++d) {
       p.check(dim + d < self.rank() && index.shape()[static_cast<size_t>(d)] ==
@@ -68,7 +73,7 @@ std::vector<int64_t> chosen(const Launch& launch,
   for (size_t i = 0; i < plan.indices.size(); ++i) {
     if (plan.dims[i] < 0) continue;
     const View& view = get(launch, plan.indices[i]);
-    if (view.dtype == ACL_BOOL || view.dtype == ACL_UINT8) {
+    if (view.dtype == ACL_BOOL) {
       int64_t dim = plan.dims[i];
       for (const View& part : split_mask(view, store)) named.emplace_back(dim++, part);
     } else {
@@ -231,7 +236,7 @@ SIM_SIGNATURE(IndexPutImpl,
     const IndexPlan places = plan_indices(p, self, indices);
     const Operand source = p.input(values, "values", kAll);
     check_same_dtype(p, source, self);
-    if (self.numel() == 0) return;
+    if (self.numel() == 0 || source.numel() == 0 || places.whole()) return;
     p.run([=](Launch& launch) {
       const View& to = get(launch, self);
       Shape shape;

@@ -16,6 +16,8 @@ aclnnStatus nonzero(const char* op,
     const Operand target = p.output(out, "out", kI64);
     p.check_rank(target, 2, 2);
     const int64_t rank = in.rank();
+    // Of a tensor without dims nothing is written, however many elements out is made for.
+    if (rank == 0 && target.numel() == 0) return;
     p.check_shape(target, transposed ? Shape{rank, in.numel()} : Shape{in.numel(), rank});
     if (target.numel() == 0) return;
     p.run([=](Launch& launch) {

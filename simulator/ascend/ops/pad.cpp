@@ -69,7 +69,8 @@ void check_edge(Planner& p,
   for (size_t d = 0; d < pads.size(); ++d) {
     const int64_t size = in.shape()[d];
     const int64_t limit = edge == Edge::kReflect ? size - 1 : size;
-    if (edge == Edge::kReplicate) continue;
+    const bool padded = pads[d][0] > 0 || pads[d][1] > 0;
+    if (edge == Edge::kReplicate || !padded) continue;
     p.check(pads[d][0] <= limit && pads[d][1] <= limit,
             "padding is larger than " + p.name(in) + " at dim " + std::to_string(d));
   }
@@ -116,10 +117,10 @@ aclnnStatus pad_edge_backward(const char* op,
                               uint64_t* workspace_size,
                               aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
-    const Operand g = p.input(grad, "gradOutput", kF | kF64);
-    const Operand in = p.input(self, "self", kF | kF64);
+    const Operand g = p.input(grad, "gradOutput", kF | kF64 | kC);
+    const Operand in = p.input(self, "self", kF | kF64 | kC);
     const std::vector<int64_t> list = p.array(padding, "padding");
-    const Operand target = p.output(grad_input, "gradInput", kF | kF64);
+    const Operand target = p.output(grad_input, "gradInput", kF | kF64 | kC);
     p.check(list.size() == 2 * dims, "padding must have " + std::to_string(2 * dims) + " values");
     p.check_rank(in, static_cast<int64_t>(dims) + 1, static_cast<int64_t>(dims) + 2);
     const auto pads = pads_of(p, list, in.rank(), "padding");
@@ -128,7 +129,7 @@ aclnnStatus pad_edge_backward(const char* op,
     p.check_shape(target, in.shape());
     if (target.numel() == 0) return;
     p.run([=](Launch& launch) {
-      with_floating(g.dtype(), [&](auto zero) {
+      Fields::with(g.dtype(), [&](auto zero) {
         using C = decltype(zero);
         const auto grads = load_all<C>(get(launch, g));
         std::vector<C> sums(static_cast<size_t>(target.numel()));

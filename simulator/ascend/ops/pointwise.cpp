@@ -7,6 +7,7 @@ namespace {
 DType result_dtype(Result rule, DType compute) {
   switch (rule) {
     case Result::kFloat:
+    case Result::kQuotient:
       return category(compute) <= Category::kInteger ? ACL_FLOAT : compute;
     case Result::kBool:
       return ACL_BOOL;
@@ -16,6 +17,27 @@ DType result_dtype(Result rule, DType compute) {
       return compute == ACL_COMPLEX64 ? ACL_FLOAT : compute;
     default:
       return compute;
+  }
+}
+
+// What out may be. Whole numbers and bool hold no results of functions that give fractions; what
+// floats go into may also come out of the op; bits and flags are stored as anything.
+Types out_types(Result rule, Types types) {
+  if (rule == Result::kFloat) return kF | kF64 | (types & kC);
+  const bool numbers = rule == Result::kSame || rule == Result::kQuotient;
+  return numbers && (types & (kF | kF64)) != 0 ? types : kAll;
+}
+
+// The numbers that a comparison meets are those of the floating dtype it is made in; all integers
+// are themselves there.
+void round_numbers(std::span<const Arg> args, DType compute, std::vector<Source>& sources) {
+  if (category(compute) != Category::kFloating) return;
+  for (size_t k = 0; k < args.size(); ++k) {
+    if (args[k].kind != Arg::kScalar) continue;
+    aclScalar given = sources[k].scalar;
+    sources[k].scalar.dtype = compute;
+    cast_elements(contiguous_view(sources[k].scalar.bytes.data(), compute, {}),
+                  contiguous_view(given.bytes.data(), given.dtype, {}));
   }
 }
 
@@ -61,7 +83,8 @@ aclnnStatus elementwise(const char* op,
         sources[k].scalar = p.scalar(arg.scalar, arg.name);
         continue;
       }
-      const Types allowed = arg.kind == Arg::kMask ? kBool | kU8 : types;
+      const Types own = arg.types != 0 ? arg.types : types;
+      const Types allowed = arg.kind == Arg::kMask ? kBool | kU8 : own;
       sources[k].operand = k == 0 && out.name == nullptr ? p.inout(arg.tensor, arg.name, allowed)
                                                          : p.input(arg.tensor, arg.name, allowed);
       names += (names.empty() ? "" : " and ") + std::string(arg.name);
@@ -73,16 +96,22 @@ aclnnStatus elementwise(const char* op,
                                            dtype_name(compute) + " and " + dtype_name(dtype));
       compute = met;
     }
+    const DType tensors = compute;
     for (size_t k = 0; k < args.size(); ++k) {
       if (args[k].kind == Arg::kScalar) {
         compute = promote_scalar(compute, sources[k].scalar.dtype);
       }
     }
-    const Operand target =
-        out.name == nullptr ? sources[0].operand : p.output(out.tensor, out.name, kAll);
+    const Operand target = out.name == nullptr
+                               ? sources[0].operand
+                               : p.output(out.tensor, out.name, out_types(rule, types));
     const DType result = result_dtype(rule, compute);
     p.check_shape(target, shape);
-    if (rule != Result::kBool) p.check_cast(result, target);
+    if (rule != Result::kBool) {
+      p.check_cast(rule == Result::kQuotient && tensors != ACL_DT_UNDEFINED ? tensors : result,
+                   target);
+    }
+    if (rule == Result::kBool) round_numbers(args, compute, sources);
     run_elementwise(p, target, compute, result, sources, f);
   });
 }

@@ -57,6 +57,7 @@ struct Arg {
   const aclTensor* tensor;
   const aclScalar* scalar;
   Kind kind;
+  Types types = 0;  // that this one may have; 0: those of the op
 };
 
 inline Arg arg(const char* name, const aclTensor* tensor) {
@@ -83,9 +84,10 @@ inline Out in_place() { return {nullptr, nullptr}; }
 // The dtype of the result, given the one in which the arguments meet.
 enum class Result {
   kSame,
-  kFloat,  // float32 for integers
-  kBool,   // stored as any dtype
-  kReal,   // the parts of complex numbers
+  kFloat,     // float32 for integers
+  kQuotient,  // so too, but stored as whatever the arguments could be stored as
+  kBool,      // stored as any dtype
+  kReal,      // the parts of complex numbers
 };
 
 // An argument once checked: a slot, or the bytes of a scalar.

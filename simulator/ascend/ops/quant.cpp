@@ -38,12 +38,11 @@ aclnnStatus ascend_quant(const char* op,
     const Operand s = p.input(scale, "scale", kF);
     const Operand o = p.optional(offset, "offset", kF);
     const std::string mode = p.text(round_mode, "roundMode");
-    const Operand out = p.output(y, "y", kI8);
+    const QuantOut out = quant_output(p, y, "y");
     p.check(mode == "round" || mode == "floor" || mode == "ceil" || mode == "trunc",
             "roundMode is " + mode + ", expected is round, floor, ceil or trunc");
-    check_int8(p, dtype);
     p.check_rank(in, 1, 8);
-    p.check_shape(out, in.shape());
+    check_quant(p, out, dtype, in.shape());
     const int64_t dim = p.dim(axis, in.rank(), "axis");
     check_one_or(p, s, in.shape()[z(dim)]);
     if (o) check_count(p, o, s.numel());
@@ -56,24 +55,25 @@ aclnnStatus ascend_quant(const char* op,
       for (size_t i = 0; i < result.size(); ++i) {
         const size_t k = which(i, inner, by.size());
         const float factor = square ? by[k] * by[k] : by[k];
-        result[i] =
-            std::clamp(rounded(result[i] * factor + (o ? shift[k] : 0), mode), -128.0F, 127.0F);
+        result[i] = std::clamp(rounded(result[i] * factor + (o ? shift[k] : 0), mode),
+                               -out.most() - 1, out.most());
       }
       put(launch, out, result);
     });
   });
 }
 
-// y = x / scale, rounded; with offsets a line's range, not its magnitude, fills int8.
+// y = x / scale, rounded; with offsets a line's range, not its magnitude, fills out's dtype.
 void run_dynamic_quant(Planner& p,
                        const Operand& in,
                        const Operand& smooth,
                        const Groups& groups,
-                       const Operand& out,
+                       const QuantOut& out,
+                       int64_t dtype,
                        const Operand& scale_out,
                        const Operand& offset_out) {
   p.check_rank(in, 2, 8);
-  p.check_shape(out, in.shape());
+  check_quant(p, out, dtype, in.shape());
   const Shape lead(in.shape().begin(), in.shape().end() - 1);
   p.check_shape(scale_out, lead);
   if (offset_out) p.check_shape(offset_out, lead);
@@ -94,16 +94,16 @@ void run_dynamic_quant(Planner& p,
         float* const line = x.data() + row * n;
         for (size_t i = 0; smooth && i < n; ++i) line[i] *= factors[group * n + i];
         if (!offset_out) {
-          line_scales[row] = quantize_line(line, n, result.data() + row * n);
+          line_scales[row] = quantize_line(line, n, result.data() + row * n, out.most());
           continue;
         }
         const auto [least, most] = std::minmax_element(line, line + n);
-        const float scale = (*most - *least) / 255;
-        const float offset = scale == 0 ? 127 : 127 - *most / scale;
+        const float scale = (*most - *least) / (2 * out.most() + 1);
+        const float offset = out.most() - (scale == 0 ? 0 : *most / scale);
         line_scales[row] = scale;
         line_offsets[row] = offset;
         for (size_t i = 0; i < n; ++i) {
-          result[row * n + i] = to_int8((scale == 0 ? 0 : line[i] / scale) + offset);
+          result[row * n + i] = to_whole((scale == 0 ? 0 : line[i] / scale) + offset, out.most());
         }
       }
     });
@@ -213,9 +213,9 @@ SIM_SIGNATURE(DynamicQuant,
   return plan("aclnnDynamicQuant", workspaceSize, executor, [&](Planner& p) {
     const Operand in = p.input(x, "x", kF16 | kBF16);
     const Operand smooth = p.optional(smoothScalesOptional, "smoothScalesOptional", kF16 | kBF16);
-    const Operand out = p.output(yOut, "yOut", kI8);
+    const QuantOut out = quant_output(p, yOut, "yOut");
     const Operand scale = p.output(scaleOut, "scaleOut", kF32);
-    run_dynamic_quant(p, in, smooth, {}, out, scale, {});
+    run_dynamic_quant(p, in, smooth, {}, out, out.operand.dtype(), scale, {});
   });
 }
 SIM_SIGNATURE(DynamicQuantV2,
@@ -230,11 +230,10 @@ SIM_SIGNATURE(DynamicQuantV2,
     const Operand in = p.input(x, "x", kF16 | kBF16);
     const Operand smooth = p.optional(smoothScalesOptional, "smoothScalesOptional", kF16 | kBF16);
     const Groups groups = groups_of(p, groupIndexOptional, "groupIndexOptional", false);
-    check_int8(p, dstType);
-    const Operand out = p.output(yOut, "yOut", kI8);
+    const QuantOut out = quant_output(p, yOut, "yOut");
     const Operand scale = p.output(scaleOut, "scaleOut", kF32);
     const Operand offset = p.optional_output(offsetOut, "offsetOut", kF32);
-    run_dynamic_quant(p, in, smooth, groups, out, scale, offset);
+    run_dynamic_quant(p, in, smooth, groups, out, dstType, scale, offset);
   });
 }
 
@@ -250,10 +249,9 @@ SIM_SIGNATURE(GroupQuant,
     const Operand s = p.input(scale, "scale", kF);
     Groups groups{true, p.input(groupIndex, "groupIndex", kIndex), {}, false};
     const Operand o = p.optional(offsetOptional, "offsetOptional", kF);
-    const Operand out = p.output(y, "y", kI8);
-    check_int8(p, dstType);
+    const QuantOut out = quant_output(p, y, "y");
     p.check_rank(in, 2, 2);
-    p.check_shape(out, in.shape());
+    check_quant(p, out, dstType, in.shape());
     p.check_shape(s, {groups.tensor.numel(), in.shape()[1]});
     check_count(p, o, 1);
     if (in.numel() == 0) return;
@@ -265,7 +263,7 @@ SIM_SIGNATURE(GroupQuant,
       Values result(from.size());
       for_groups(launch, groups, in.shape()[0], [&](size_t group, int64_t first, int64_t end) {
         for (size_t i = z(first) * n; i < z(end) * n; ++i) {
-          result[i] = to_int8(from[i] * by[group * n + i % n] + shift);
+          result[i] = to_whole(from[i] * by[group * n + i % n] + shift, out.most());
         }
       });
       put(launch, out, result);
@@ -402,7 +400,7 @@ SIM_SIGNATURE(FakeQuantPerChannelAffineCachemask,
   return plan("aclnnFakeQuantPerChannelAffineCachemask", workspaceSize, executor, [&](Planner& p) {
     const Operand in = p.input(self, "self", kF);
     const Operand s = p.input(scale, "scale", kF);
-    const Operand zero = p.input(zeroPoint, "zeroPoint", kI32);
+    const Operand zero = p.input(zeroPoint, "zeroPoint", kI32 | kF32 | kF16);
     const Operand target = p.output(out, "out", kF);
     const Operand inside = p.output(mask, "mask", kBool);
     p.check_rank(in, 1, 8);

@@ -59,7 +59,10 @@ inline float repeated(const Values& values, size_t i, float otherwise) {
   return values.empty() ? otherwise : values[i % values.size()];
 }
 
-inline float to_int8(float value) { return std::clamp(std::nearbyint(value), -128.0F, 127.0F); }
+inline float to_whole(float value, float most) {
+  return std::clamp(std::nearbyint(value), -most - 1, most);
+}
+inline float to_int8(float value) { return to_whole(value, 127); }
 
 // As int8, by scales and offsets of the columns.
 inline void quantize(const Values& by, const Values& shift, Values* result) {
@@ -73,12 +76,13 @@ inline Values offsets_of(const Launch& launch, const Operand& scale, const Opera
   return offset ? values(launch, offset) : packed_offsets(launch, scale);
 }
 
-// One line as int8 of its own scale, which it returns: its largest magnitude becomes 127.
-inline float quantize_line(const float* line, size_t n, float* result) {
+// One line as whole numbers of its own scale, which it returns: its largest magnitude becomes
+// `most`.
+inline float quantize_line(const float* line, size_t n, float* result, float most = 127) {
   float largest = 0;
   for (size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(line[i]));
-  const float scale = largest / 127;
-  for (size_t i = 0; i < n; ++i) result[i] = scale == 0 ? 0 : to_int8(line[i] / scale);
+  const float scale = largest / most;
+  for (size_t i = 0; i < n; ++i) result[i] = scale == 0 ? 0 : to_whole(line[i] / scale, most);
   return scale;
 }
 
@@ -93,8 +97,35 @@ inline Values swiglu(const float* line, size_t half, bool left) {
   return result;
 }
 
-inline void check_int8(Planner& p, int64_t dtype) {
-  p.check(dtype == ACL_INT8, "dstType is " + std::to_string(dtype) + ", simulated is 2 (INT8)");
+// Where an op writes quantised numbers: INT8, INT4, or INT32 that hold eight of four bits each, the
+// first in the lowest ones.
+struct QuantOut {
+  Operand operand;
+
+  float most() const { return operand.dtype() == ACL_INT8 ? 127 : 7; }
+};
+
+inline QuantOut quant_output(Planner& p, const aclTensor* tensor, const char* name) {
+  return {p.output(tensor, name, kI8 | kI4 | kI32)};
+}
+// `dtype` is the caller's name of it, `shape` that of the numbers.
+inline void check_quant(Planner& p, const QuantOut& out, int64_t dtype, Shape shape) {
+  p.check(dtype == out.operand.dtype(), "dstType is " + std::to_string(dtype) + ", " +
+                                            p.name(out.operand) + " has dtype " +
+                                            dtype_name(out.operand.dtype()));
+  const int64_t together = dtype == ACL_INT32 ? 8 : dtype == ACL_INT4 ? 2 : 1;
+  p.check(shape.back() % together == 0,
+          "the last dim of x must be a multiple of " + std::to_string(together));
+  if (dtype == ACL_INT32) shape.back() /= together;
+  p.check_shape(out.operand, shape);
+}
+inline void put(const Launch& launch, const QuantOut& out, const Values& numbers) {
+  if (out.operand.dtype() != ACL_INT32) return put(launch, out.operand, numbers);
+  std::vector<int64_t> words(numbers.size() / 8);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    words[i / 8] |= (static_cast<int64_t>(numbers[i]) & 15) << 4 * (i % 8);
+  }
+  store_all(get(launch, out.operand), words);
 }
 
 // One element for all, or `n`.

@@ -212,7 +212,7 @@ SIM_SIGNATURE(VarMean,
               aclTensor* meanOut) {
   return reduce_pair<Floats>("aclnnVarMean", self, {}, dim, keepdim, varOut, "varOut", meanOut,
                              "meanOut", kF, Variance{correction, false}, Mean{}, true,
-                             workspaceSize, executor);
+                             workspaceSize, executor, false);
 }
 SIM_SIGNATURE(StdMeanCorrection,
               const aclTensor* self,
@@ -223,7 +223,7 @@ SIM_SIGNATURE(StdMeanCorrection,
               aclTensor* meanOut) {
   return reduce_pair<Floats>("aclnnStdMeanCorrection", self, {}, dim, keepdim, stdOut, "stdOut",
                              meanOut, "meanOut", kF, Variance{correction, true}, Mean{}, true,
-                             workspaceSize, executor);
+                             workspaceSize, executor, false);
 }
 SIM_SIGNATURE(Prod, const aclTensor* self, const aclDataType dtype, aclTensor* out) {
   return plan("aclnnProd", workspaceSize, executor, [&](Planner& p) {

@@ -88,7 +88,8 @@ aclnnStatus reduce_pair(const char* op,
                         G g,
                         bool listed,
                         uint64_t* workspace_size,
-                        aclOpExecutor** executor) {
+                        aclOpExecutor** executor,
+                        bool needs_elements = true) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
     const Operand in = p.input(self, "self", types);
     const std::vector<int64_t> over = listed ? p.array(list, "dim") : dims;
@@ -98,7 +99,7 @@ aclnnStatus reduce_pair(const char* op,
     check_reduced(p, lines, keep, one);
     check_reduced(p, lines, keep, two);
     if (one.numel() == 0) return;
-    p.check(lines.length > 0, "self has no elements along dim");
+    p.check(lines.length > 0 || !needs_elements, "self has no elements along dim");
     const uint64_t at = p.workspace(lines.rows * 8);
     p.run([=](Launch& launch) {
       const auto loop = [&](auto zero) {

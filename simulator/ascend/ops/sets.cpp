@@ -106,12 +106,19 @@ aclnnStatus unique(const Unique& a,
   });
 }
 
-// How many elements of `line` come before `value`.
+// How many elements of a sorted line come before `value`; not-a-number belongs behind all.
 template <class C, class At>
 int64_t place_of(C value, int64_t length, bool right, At at) {
-  int64_t n = 0;
-  for (int64_t j = 0; j < length; ++j) n += right ? at(j) <= value : at(j) < value;
-  return n;
+  int64_t first = 0;
+  for (int64_t end = length; first < end;) {
+    const int64_t middle = first + (end - first) / 2;
+    if (right ? at(middle) > value : at(middle) >= value) {
+      end = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  return first;
 }
 
 constexpr Types kSearched = kI | kF32 | kF16 | kF64;

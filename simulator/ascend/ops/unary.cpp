@@ -157,6 +157,17 @@ struct Clamp {
   }
 };
 
+// A bound of clamping, which may be bool where self may not.
+Arg bound(const char* name, const aclTensor* tensor) {
+  return {name, tensor, nullptr, Arg::kTensor, kF | kI | kF64 | kBool};
+}
+
+aclnnStatus refuse_boundless(const char* op, uint64_t* workspace_size, aclOpExecutor** executor) {
+  return plan(op, workspace_size, executor, [](Planner&) {
+    throw Rejected{kNullPointer, "clipValueMin and clipValueMax are both null"};
+  });
+}
+
 aclnnStatus clamp(const char* op,
                   Types types,
                   const Arg& self,
@@ -165,11 +176,7 @@ aclnnStatus clamp(const char* op,
                   Out out,
                   uint64_t* workspace_size,
                   aclOpExecutor** executor) {
-  if (min == nullptr && max == nullptr) {
-    return plan(op, workspace_size, executor, [](Planner&) {
-      throw Rejected{kNullPointer, "clipValueMin and clipValueMax are both null"};
-    });
-  }
+  if (min == nullptr && max == nullptr) return refuse_boundless(op, workspace_size, executor);
   const Arg args[] = {self, factor("clipValueMin", min != nullptr ? min : max),
                       factor("clipValueMax", max != nullptr ? max : min)};
   return elementwise<Reals>(op, types, Result::kSame, args, out,
@@ -239,20 +246,21 @@ SIM_BOTH(Sin, self, Fields, kNumber, Result::kFloat, Sin{})
 SIM_BOTH(Cos, input, Fields, kNumber, Result::kFloat, Cos{})
 SIM_UNARY(Tan, self, aclTensor, Fields, kNumber, Result::kFloat, Tan{})
 SIM_UNARY_IN_PLACE(InplaceTan, selfRef, const aclTensor, Fields, kNumber, Result::kFloat, Tan{})
-SIM_BOTH(Asin, self, Floats, kReal & ~kBF16, Result::kFloat, Asin{})
-SIM_BOTH(Acos, input, Floats, kReal & ~kBF16, Result::kFloat, Acos{})
+SIM_BOTH(Asin, self, Floats, kReal, Result::kFloat, Asin{})
+SIM_BOTH(Acos, input, Floats, kReal, Result::kFloat, Acos{})
 SIM_BOTH(Atan, input, Floats, kReal, Result::kFloat, Atan{})
 SIM_BOTH(Sinh, self, Fields, kNumber, Result::kFloat, Sinh{})
-SIM_BOTH(Cosh, self, Floats, kF32 | kF16 | kF64, Result::kFloat, Cosh{})
-SIM_BOTH(Asinh, input, Floats, kReal & ~kBF16, Result::kFloat, Asinh{})
-SIM_BOTH(Acosh, self, Floats, kF32 | kF16 | kF64, Result::kFloat, Acosh{})
-SIM_BOTH(Atanh, input, Floats, kReal & ~kBF16, Result::kFloat, Atanh{})
+SIM_BOTH(Cosh, self, Fields, kNumber, Result::kFloat, Cosh{})
+SIM_BOTH(Asinh, input, Fields, kNumber, Result::kFloat, Asinh{})
+SIM_BOTH(Acosh, self, Fields, kNumber, Result::kFloat, Acosh{})
+SIM_BOTH(Atanh, input, Fields, kNumber, Result::kFloat, Atanh{})
 SIM_BOTH(Tanh, self, Floats, kF | kI | kBool, Result::kFloat, Tanh{})
 SIM_BOTH(Erf, self, Floats, kF | kF64 | kI64 | kBool, Result::kFloat, Erf{})
 SIM_UNARY(Erfc, self, aclTensor, Floats, kF | kF64 | kI64 | kBool, Result::kFloat, Erfc{})
 SIM_UNARY_IN_PLACE(InplaceErfc, selfRef, const aclTensor, Floats, kF | kF64, Result::kFloat, Erfc{})
 SIM_UNARY(Erfinv, self, aclTensor, Floats, kF | kI | kBool, Result::kFloat, Erfinv{})
-SIM_UNARY_IN_PLACE(InplaceErfinv, selfRef, const aclTensor, Floats, kF, Result::kFloat, Erfinv{})
+SIM_UNARY_IN_PLACE(
+    InplaceErfinv, selfRef, const aclTensor, Floats, kF | kI | kBool, Result::kFloat, Erfinv{})
 SIM_BOTH(Floor, self, Reals, kI | kU | kF | kF64, Result::kSame, Floor{})
 SIM_BOTH(Ceil, self, Floats, kF | kF64, Result::kSame, Ceil{})
 SIM_UNARY(Round, self, aclTensor, Reals, kF | kF64 | kI32 | kI64, Result::kSame, Round{})
@@ -342,27 +350,39 @@ SIM_SIGNATURE(ClampTensor,
               const aclTensor* clipValueMin,
               const aclTensor* clipValueMax,
               aclTensor* out) {
+  if (clipValueMin == nullptr && clipValueMax == nullptr) {
+    return refuse_boundless("aclnnClampTensor", workspaceSize, executor);
+  }
+  if (clipValueMax == nullptr) {
+    SIM_RUN(ClampTensor, Reals, kF | kI | kF64, Result::kSame, Larger{}, sim::out("out", out),
+            arg("self", self), bound("clipValueMin", clipValueMin));
+  }
+  if (clipValueMin == nullptr) {
+    SIM_RUN(ClampTensor, Reals, kF | kI | kF64, Result::kSame, Smaller{}, sim::out("out", out),
+            arg("self", self), bound("clipValueMax", clipValueMax));
+  }
   SIM_RUN(ClampTensor, Reals, kF | kI | kF64, Result::kSame, Between{}, sim::out("out", out),
-          arg("self", self), arg("clipValueMin", clipValueMin), arg("clipValueMax", clipValueMax));
+          arg("self", self), bound("clipValueMin", clipValueMin),
+          bound("clipValueMax", clipValueMax));
 }
 SIM_SIGNATURE(ClampMinTensor,
               const aclTensor* self,
               const aclTensor* clipValueMin,
               aclTensor* out) {
   SIM_RUN(ClampMinTensor, Reals, kF | kI | kF64, Result::kSame, Larger{}, sim::out("out", out),
-          arg("self", self), arg("clipValueMin", clipValueMin));
+          arg("self", self), bound("clipValueMin", clipValueMin));
 }
 SIM_SIGNATURE(ClampMaxTensor, const aclTensor* self, const aclTensor* max, aclTensor* out) {
   SIM_RUN(ClampMaxTensor, Reals, kF | kI | kF64, Result::kSame, Smaller{}, sim::out("out", out),
-          arg("self", self), arg("max", max));
+          arg("self", self), bound("max", max));
 }
 SIM_SIGNATURE(InplaceClampMinTensor, aclTensor* selfRef, const aclTensor* clipValueMin) {
   SIM_RUN(InplaceClampMinTensor, Reals, kF | kI | kF64, Result::kSame, Larger{}, in_place(),
-          arg("selfRef", selfRef), arg("clipValueMin", clipValueMin));
+          arg("selfRef", selfRef), bound("clipValueMin", clipValueMin));
 }
 SIM_SIGNATURE(InplaceClampMaxTensor, aclTensor* selfRef, const aclTensor* max) {
   SIM_RUN(InplaceClampMaxTensor, Reals, kF | kI | kF64, Result::kSame, Smaller{}, in_place(),
-          arg("selfRef", selfRef), arg("max", max));
+          arg("selfRef", selfRef), bound("max", max));
 }
 
 SIM_SIGNATURE(Cast, const aclTensor* self, const aclDataType dtype, aclTensor* out) {

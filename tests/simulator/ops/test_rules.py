@@ -228,7 +228,7 @@ BAD = {
     "no out": ("aclnnAdd", [A, B, ONE, None], NULL_POINTER, "out"),
     "shapes": ("aclnnAdd", [A, In(zeros((2, 4)), "f32"), ONE, OUT], INVALID, "self and other"),
     "out's shape": ("aclnnAdd", [A, B, ONE, Out(zeros((3, 2)), "f32")], INVALID, "out has shape"),
-    "dtype": ("aclnnSigmoid", [In(zeros(), "i32"), OUT], INVALID, "self has dtype INT32"),
+    "dtype": ("aclnnGelu", [In(zeros(), "i32"), OUT], INVALID, "self has dtype INT32"),
     "shrinking by less than nothing": (
         "aclnnSoftshrink", [A, Scalar(-1.0, "f32"), OUT], INVALID, "lambd is negative",
     ),
@@ -242,6 +242,59 @@ BAD = {
     ),
     "double eye": ("aclnnEye", [3, 3, Out(zeros((3, 3)), "f64")], INVALID, "out has dtype DOUBLE"),
     "cast": ("aclnnAdd", [A, B, ONE, Out(zeros(), "bool")], INVALID, "out"),
+    "cast to integers": (
+        "aclnnAdd", [A, B, ONE, Out(zeros(), "i64")], INVALID,
+        "FLOAT can't be cast to the desired output type",
+    ),
+    "cast of a complex": (
+        "aclnnMul", [A, In(zeros(), "c64"), OUT], INVALID, "COMPLEX64 can't be cast to",
+    ),
+    "cast in place": (
+        "aclnnInplaceSub", [Ref(zeros(), "i64", zeros()), A, ONE], INVALID, "can't be cast to",
+    ),
+    "cast of a fraction": (
+        "aclnnInplaceSqrt", [Ref(zeros(), "i32", zeros())], INVALID, "FLOAT can't be cast to",
+    ),
+    "cat's cast": ("aclnnCat", [List([A, B]), 0, Out(zeros((4, 3)), "i32")], INVALID, "out"),
+    "few bits": (
+        "aclnnArange", [ONE, Scalar(3, "f32"), ONE, Out(zeros(2), "i16")], INVALID, "dtype INT16",
+    ),
+    "whole step": (
+        "aclnnArange",
+        [Scalar(0, "f64"), Scalar(2, "f64"), Scalar(0.5, "f64"), Out(zeros(4), "i64")],
+        INVALID, "step is 0 as an integer",
+    ),
+    "index's dtype": (
+        "aclnnIndex", [A, List([In(zeros(2), "f32")]), OUT], INVALID, "indices[0] has dtype FLOAT",
+    ),
+    "bytes as a mask": (
+        "aclnnIndex", [A, List([In(zeros(2), "u8")]), OUT], INVALID, "indices[0] has dtype UINT8",
+    ),
+    "four pads of a volume": (
+        "aclnnConvolution",
+        [In(zeros((1, 1, 2, 2, 2)), "f32"), In(zeros((1, 1, 1, 1, 1)), "f32"), None,
+         Ints([1, 1, 1]), Ints([0] * 6), Ints([1, 1, 1]), False, Ints([0, 0, 0]), 1,
+         Out(zeros((1, 1, 2, 2, 2)), "f32"), 0],
+        INVALID, "padding must have 3 values",
+    ),
+    "kernel of nothing": (
+        "aclnnConvolution",
+        [In(zeros((1, 1, 2)), "f32"), In(zeros((1, 1, 0)), "f32"), None, Ints([1]), Ints([0]),
+         Ints([1]), True, Ints([0]), 1, Out(zeros((1, 1, 1)), "f32"), 0],
+        INVALID, "weight has a kernel of size 0",
+    ),
+    "dstType": (
+        "aclnnDynamicQuantV2",
+        [In(zeros((2, 8)), "f16"), None, None, 2, Out(zeros((2, 8)), "i4"), Out(zeros(2), "f32"),
+         None],
+        INVALID, "dstType is 2",
+    ),
+    "eights": (
+        "aclnnDynamicQuantV2",
+        [In(zeros((2, 6)), "f16"), None, None, 3, Out(zeros((2, 1)), "i32"), Out(zeros(2), "f32"),
+         None],
+        INVALID, "multiple of 8",
+    ),
     "no promotion": ("aclnnEqTensor", [A, In(zeros(), "u32"), OUT], INVALID, "promote"),
     "double matmul": (
         "aclnnMatmul", [In(zeros(), "f64"), In(zeros((3, 2)), "f64"), OUT, 0], INVALID, "self",
@@ -267,7 +320,7 @@ BAD = {
     "bins": ("aclnnHistc", [A, 0, ONE, ONE, Out(zeros(0), "f32")], INVALID, "bins"),
     "odd halves": ("aclnnGluBackward", [A, A, 1, OUT], INVALID, "odd size"),
     "norm's order": (
-        "aclnnRenorm", [A, Scalar(-1, "f32"), 0, ONE, OUT], INVALID, "p must be positive",
+        "aclnnRenorm", [A, Scalar(-1, "f32"), 0, ONE, OUT], INVALID, "p must not be negative",
     ),
     "room": (
         "aclnnUniqueDim",

@@ -47,9 +47,12 @@ void step_through(ops::Launch& on,
                   const Scalar& step,
                   const Tensor& out) {
   if (out.numel() == 0) return;
-  // The end may lie past the numbers that a dtype of few bits has.
+  // CANN counts in no integers of fewer bits, which could not hold every end either.
   const DType dtype = is_floating_point(out.dtype()) ? out.dtype() : DType::kInt64;
-  call(on, op, typed(start, dtype), typed(end, dtype), typed(step, dtype), out);
+  const DType counted = out.dtype() == DType::kInt32 ? out.dtype() : dtype;
+  compute_in(on, counted, out, [&](const Tensor& numbers) {
+    call(on, op, typed(start, dtype), typed(end, dtype), typed(step, dtype), numbers);
+  });
 }
 void arange_step(ops::Launch& on,
                  const Scalar& start,

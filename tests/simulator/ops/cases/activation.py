@@ -93,6 +93,25 @@ def forward(op, f, more=(), dtypes=FLOATS, in_place=False):
     return cases
 
 
+def sigmoid_of_whole():
+    made = []
+    for dtype in (*INTEGERS, "bool"):
+        x = random((3, 4), dtype, 1)
+        arguments = [In(x, dtype), Out(sigmoid(x.astype(np.float64)), "f32")]
+        made.append(Case("aclnnSigmoid", arguments, dtype))
+    return made
+
+
+def softplus_grad_of_whole():
+    made = []
+    for dtype in (*INTEGERS, "bool"):
+        x, grad = random((3, 4), dtype, 1), random((3, 4), "f32", 2)
+        expected = grad * slope(softplus, x.astype(np.float64))
+        arguments = [In(grad, "f32"), In(x, dtype), *numbers(2.0, 3.0), Out(expected, "f32")]
+        made.append(Case("aclnnSoftplusBackward", arguments, dtype))
+    return made
+
+
 def of_nan(op, more):
     """Not-a-number is nothing that a threshold could keep out."""
 
@@ -322,6 +341,8 @@ OPS = {
         "aclnnInplaceRelu", lambda x: np.maximum(x, 0), dtypes=(*RELU, "u8"), in_place=True
     ),
     "aclnnSigmoid": forward("aclnnSigmoid", sigmoid),
+    "aclnnSigmoid whole": sigmoid_of_whole,
+    "aclnnSoftplusBackward whole": softplus_grad_of_whole,
     "aclnnInplaceSigmoid": forward("aclnnInplaceSigmoid", sigmoid, in_place=True),
     "aclnnGelu": forward("aclnnGelu", gelu_tanh),
     "aclnnGeluV2 erf": forward("aclnnGeluV2", gelu_erf, [0]),

@@ -193,25 +193,34 @@ def sampled(value, location, weight):
     return result.reshape(batch, queries, -1)
 
 
+def deformable_values(dtype):
+    value = random((2, 26, 2, 3), dtype, 1).astype(np.float64)
+    location = random((2, 2, 2, 2, 2, 2), dtype, 2, -0.1, 1.1).astype(np.float64)
+    return value, location, random((2, 2, 2, 2, 2), dtype, 3, 0.1, 0.9).astype(np.float64)
+
+
 def deformable():
-    value = random((2, 26, 2, 3), "f32", 1).astype(np.float64)
-    location = random((2, 2, 2, 2, 2, 2), "f32", 2, -0.1, 1.1).astype(np.float64)
-    weight = random((2, 2, 2, 2, 2), "f32", 3, 0.1, 0.9).astype(np.float64)
     made = []
-    for index in ("i32", "i64"):
-        inputs = [In(value, "f32"), In(SHAPES, index), In(STARTS, index)]
-        inputs += [In(location, "f32"), In(weight, "f32")]
-        out = Out(sampled(value, location, weight), "f32", LOOSE["f32"])
-        made.append(Case("aclnnMultiScaleDeformableAttnFunction", [*inputs, out], index))
-    grad = random((2, 2, 6), "f32", 4)
-    slopes = [
-        gradient(lambda x: sampled(x, location, weight), value, grad),
-        gradient(lambda x: sampled(value, x, weight), location, grad),
-        gradient(lambda x: sampled(value, location, x), weight, grad),
-    ]
-    outputs = [Out(x, "f32", (1e-3, 1e-3)) for x in slopes]
-    arguments = [*inputs, In(grad, "f32"), *outputs]
-    made.append(Case("aclnnMultiScaleDeformableAttentionGrad", arguments))
+    for dtype, index in (("f32", "i32"), ("f32", "i64"), ("f16", "i64")):
+        values = deformable_values(dtype)
+        inputs = [In(values[0], dtype), In(SHAPES, index), In(STARTS, index)]
+        inputs += [In(each, dtype) for each in values[1:]]
+        out = Out(sampled(*values), dtype, LOOSE[dtype])
+        name = f"{dtype} {index}"
+        made.append(Case("aclnnMultiScaleDeformableAttnFunction", [*inputs, out], name))
+    for dtype, tolerance in (("f32", 1e-3), ("bf16", 3e-2)):
+        value, location, weight = deformable_values(dtype)
+        inputs = [In(value, dtype), In(SHAPES, index), In(STARTS, index)]
+        inputs += [In(location, dtype), In(weight, dtype)]
+        grad = random((2, 2, 6), dtype, 4)
+        slopes = [
+            gradient(lambda x, y=location, w=weight: sampled(x, y, w), value, grad),
+            gradient(lambda x, v=value, w=weight: sampled(v, x, w), location, grad),
+            gradient(lambda x, v=value, y=location: sampled(v, y, x), weight, grad),
+        ]
+        outputs = [Out(x, dtype, (tolerance, tolerance)) for x in slopes]
+        arguments = [*inputs, In(grad, dtype), *outputs]
+        made.append(Case("aclnnMultiScaleDeformableAttentionGrad", arguments, dtype))
     return made
 
 

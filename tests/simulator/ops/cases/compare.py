@@ -46,12 +46,30 @@ def scalars(op, f, dtypes, out="bool", in_place=False):
     return cases
 
 
+def near_number(op, f, in_place):
+    """A number is rounded to the dtype of the tensor that it is compared with."""
+
+    def cases():
+        made = []
+        for dtype in ("f16", "bf16"):
+            x = np.array([49.0, 50.0, 51.0])
+            expected = f(x, 50.0)
+            head = [Ref(x, dtype, expected)] if in_place else [In(x, dtype)]
+            tail = [] if in_place else [Out(expected, "bool")]
+            made.append(Case(op, [*head, Scalar(49.99, "f64"), *tail], dtype))
+        return made
+
+    return cases
+
+
 def comparison(name, f, dtypes):
     return {
         f"aclnn{name}Tensor": tensors(f"aclnn{name}Tensor", f, dtypes),
         f"aclnn{name}Scalar": scalars(f"aclnn{name}Scalar", f, dtypes),
         f"aclnnInplace{name}Tensor": tensors(f"aclnnInplace{name}Tensor", f, dtypes, in_place=True),
         f"aclnnInplace{name}Scalar": scalars(f"aclnnInplace{name}Scalar", f, dtypes, in_place=True),
+        f"aclnn{name}Scalar near": near_number(f"aclnn{name}Scalar", f, False),
+        f"aclnnInplace{name}Scalar near": near_number(f"aclnnInplace{name}Scalar", f, True),
     }
 
 

@@ -7,6 +7,7 @@ from ..values import COMPLEX, FLOATS, INTEGERS, REAL
 
 SHAPES = [(3, 4), (2, 3, 2), (), (0, 2)]
 NUMBERS = (*FLOATS, *INTEGERS, "f64")
+COUNTED = (*FLOATS, "f64", "i32", "i64")
 
 
 def filled(op, value, dtypes, more):
@@ -23,13 +24,13 @@ def filled(op, value, dtypes, more):
 def steps(op, values, inclusive):
     def cases():
         made = []
-        for dtype in NUMBERS:
+        for dtype in COUNTED:
             for start, end, step in values:
                 last = end + step if inclusive else end
                 expected = np.arange(start, last, step)
                 if inclusive:
                     expected = expected[expected <= end if step > 0 else expected >= end]
-                if dtype in INTEGERS and (step != int(step) or (dtype == "u8" and end < 0)):
+                if dtype in INTEGERS and step != int(step):
                     continue
                 kind = "i64" if dtype in INTEGERS else "f32"
                 scalars = [Scalar(value, kind) for value in (start, end, step)]
@@ -37,6 +38,21 @@ def steps(op, values, inclusive):
         return made
 
     return cases
+
+
+def whole_steps():
+    """Integers count in whole steps from a whole start, however many numbers the caller counts."""
+    made = []
+    for op, start, end, step, numbers in [
+        ("aclnnArange", 1.9, 5.2, 1.1, [1, 2, 3, 4]), ("aclnnArange", 1.9, 5.2, 1.1, [1, 2, 3]),
+        ("aclnnArange", -1.5, 2.5, 2.0, [-1, 1]), ("aclnnArange", 5.7, 2.2, -1.9, [5, 4, 3]),
+        ("aclnnRange", 1.5, 4.5, 1.5, [1, 2, 3, 4]),
+    ]:  # fmt: skip
+        for dtype in ("i32", "i64"):
+            scalars = [Scalar(value, "f64") for value in (start, end, step)]
+            arguments = [*scalars, Out(np.array(numbers), dtype)]
+            made.append(Case(op, arguments, f"{dtype} {start} {len(numbers)}"))
+    return made
 
 
 def linspace():
@@ -48,14 +64,6 @@ def linspace():
             arguments = [Scalar(first, "f32"), Scalar(last, "f32"), n, out]
             made.append(Case("aclnnLinspace", arguments, f"{dtype} {n}"))
     return made
-
-
-def bits(op, end):
-    def cases():
-        scalars = [Scalar(value, "i64") for value in (0, end, 1)]
-        return [Case(op, [*scalars, Out(np.array([False, True]), "bool")])]
-
-    return cases
 
 
 def eye():
@@ -91,8 +99,7 @@ OPS = {
     ),
     "aclnnArange": steps("aclnnArange", RANGES, False),
     "aclnnRange": steps("aclnnRange", RANGES, True),
-    "aclnnArange bool": bits("aclnnArange", 2),
-    "aclnnRange bool": bits("aclnnRange", 1),
+    "aclnnArange whole": whole_steps,
     "aclnnLinspace": linspace,
     "aclnnEye": eye,
     "aclnnInplaceFillDiagonal": diagonal,

@@ -10,7 +10,7 @@ def bags():
     made = []
     indices, offsets = np.array([0, 5, 2, 2, 5, 1]), np.array([0, 2, 2])
     for dtype in FLOATS:
-        for index in ("i32", "i64"):
+        for index in ("i8", "u8", "i16", "i32", "i64"):
             for mode in (0, 1, 2):
                 for last in (False, True):
                     for padding in (-1, 5):
@@ -32,9 +32,10 @@ def bag(dtype, index, mode, last, padding, indices, offsets):
         best[i] = np.asarray(own)[rows.argmax(0)]
     owner = np.array([0, 0, 2, 2, 2, 2])
     given = np.append(offsets, len(indices)) if last else offsets
+    place = index if index in ("i32", "i64") else "i32"
     outputs = [
-        Out(result, dtype), Out(owner, index), Out(np.array(sizes), index),
-        Out(best if mode == 2 else np.zeros(3), index),
+        Out(result, dtype), Out(owner, place), Out(np.array(sizes), place),
+        Out(best if mode == 2 else np.zeros(3), place),
     ]  # fmt: skip
     inputs = [In(weight, dtype), In(indices, index), In(given, index)]
     arguments = [*inputs, False, mode, False, None, last, padding, *outputs]
@@ -57,8 +58,9 @@ def weighted():
 def renorm():
     made = []
     for dtype in FLOATS:
-        for p in (1.0, 2.0):
+        for p in (0.0, 1.0, 2.0):
             x = random((5, 3), dtype, 1)
+            x[3, 0] = 0
             size = np.linalg.norm(x.astype(np.float64), p, axis=1)
             limit = float(np.median(size))
             expected = x.astype(np.float64)

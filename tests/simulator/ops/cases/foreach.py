@@ -139,6 +139,35 @@ def zero():
     return [Case("aclnnForeachZeroInplace", [List([Ref(v, "f32", 0 * v) for v in x])])]
 
 
+def half(values):
+    return np.asarray(values, np.float16).astype(np.float32)
+
+
+def in_steps():
+    """Where the device keeps the results of its steps in half precision."""
+    x = [np.array([5.0, 3.0, 0.1], np.float16)]
+    y = [np.array([0.9995, 0.3, 7.77], np.float16)]
+    z = [np.array([1.0, 0.7, 0.33], np.float16)]
+    a, b, c = half(x[0]), half(y[0]), half(z[0])
+    steps = {
+        "AddListV2": ([x, y], Scalar(5.1, "f32"), a + half(half(5.1) * b)),
+        "AddList": ([x, y], In(np.array([5.1]), "f16"), a + half(half(5.1) * b)),
+        "SubListV2": ([x, y], Scalar(5.1, "f32"), a - half(half(5.1) * b)),
+        "SubList": ([x, y], In(np.array([5.1]), "f16"), a - half(half(5.1) * b)),
+        "AddcdivList": ([x, y, z], In(np.array([3.0]), "f16"), a + half(3 * half(b / c))),
+        "AddcdivScalarList": ([x, y, z], In(np.array([3.0]), "f16"), a + half(3 * half(b / c))),
+        "AddcmulList": ([x, y, z], In(np.array([3.0]), "f16"), a + half(3 * half(b * c))),
+        "AddcdivScalarV2": ([x, y, z], Scalar(3.0, "f32"), a + 3 * (b / c)),
+        "AddcmulScalarList": ([x, y, z], In(np.array([3.0]), "f16"), a + 3 * b * c),
+    }
+    made = []
+    for name, (tensors, number, expected) in steps.items():
+        out = List([Out(expected, "f16", (0, 0))])
+        lists = [ins(values, "f16") for values in tensors]
+        made.append(Case(f"aclnnForeach{name}", [*lists, number, out], name))
+    return made
+
+
 erf = np.vectorize(math.erf, otypes=[float])
 TWO = Scalar(2.0, "f32")
 DEVICE_TWO = In(np.array([2.0]), "f32")
@@ -169,6 +198,7 @@ def whole_numbers():
 
 OPS = {
     "integers": whole_numbers,
+    "steps of half": in_steps,
     **unary("Abs", np.abs),
     **unary("Acos", np.arccos, -0.9, 0.9),
     **unary("Asin", np.arcsin, -0.9, 0.9),

@@ -30,12 +30,37 @@ def padded(op, mode, shape, padding):
 
     def backward():
         x = random(shape, "f32", 1)
-        grad = random(f(x).shape, "f32", 2)
-        out = Out(gradient(f, x, grad), "f32", LOOSE["f32"])
-        arguments = [In(grad, "f32"), In(x, "f32"), Ints(padding), out]
-        return [Case(f"{op}Backward", arguments)]
+        grad = random(f(x).shape, "c64", 2)
+        real, imaginary = gradient(f, x, grad.real), gradient(f, x, grad.imag)
+        made = []
+        for dtype, g, expected in [
+            ("f32", grad.real, real), ("c64", grad, real + 1j * imaginary),
+        ]:  # fmt: skip
+            arguments = [
+                In(g, dtype),
+                In(x, dtype),
+                Ints(padding),
+                Out(expected, dtype, LOOSE["f32"]),
+            ]
+            made.append(Case(f"{op}Backward", arguments, dtype))
+        return made
 
     return {op: forward, f"{op}Backward": backward}
+
+
+def pad_no_images():
+    made = []
+    for dims in (1, 2, 3):
+        x = np.zeros((0, 2, *[3] * dims))
+        padding = [1, 2] * dims
+        out = Out(np.zeros((0, 2, *[6] * dims)), "f32")
+        op = f"aclnnReflectionPad{dims}d"
+        if dims < 3:
+            made.append(Case(op, [In(x, "f32"), Ints(padding), out]))
+        x = random((0, *[3] * dims), "f32")
+        out = Out(np.zeros((0, *[6] * dims)), "f32")
+        made.append(Case(op, [In(x, "f32"), Ints(padding), out]))
+    return made
 
 
 def constant():
@@ -99,6 +124,41 @@ def convolution():
                 case = Case("aclnnConvolution", arguments, f"{dtype} {shape}")
                 case.layouts = ("contiguous", "sliced")
                 made.append(case)
+    return made
+
+
+def two_sided():
+    """A padding of its own before and behind each dim."""
+    made = []
+    for shape, kernel, pads in [
+        ((2, 3, 7), (4, 3, 3), [2, 0]),
+        ((1, 2, 4, 5), (3, 2, 3, 2), [1, 2, 0, 3]),
+    ]:
+        x, w = random(shape, "f32", 1), random(kernel, "f32", 2)
+        dims = len(shape) - 2
+        sides = [tuple(pads[2 * d : 2 * d + 2]) for d in range(dims)]
+        ones, none = [1] * dims, [0] * dims
+
+        def f(value, w, sides=sides, ones=ones, none=none):
+            value = np.pad(value, [(0, 0), (0, 0), *sides])
+            return convolve(value, w, None, ones, none, ones, 1)
+
+        expected = f(x, w)
+        lists = [Ints(ones), Ints(pads), Ints(ones)]
+        out = Out(expected, "f32", LOOSE["f32"])
+        arguments = [In(x, "f32"), In(w, "f32"), None, *lists, False, Ints(none), 1, out, 0]
+        made.append(Case("aclnnConvolution", arguments, f"{shape}", ("contiguous",)))
+        grad = random(expected.shape, "f32", 3)
+        slopes = [
+            gradient(lambda v, w=w, f=f: f(v, w), x, grad),
+            gradient(lambda v, x=x, f=f: f(x, v), w, grad),
+        ]
+        outs = [Out(value, "f32", LOOSE["f32"]) for value in slopes]
+        arguments = [
+            In(grad, "f32"), In(x, "f32"), In(w, "f32"), None, *lists, False, Ints(none), 1,
+            Bools([True, True, False]), 0, *outs, None,
+        ]  # fmt: skip
+        made.append(Case("aclnnConvolutionBackward", arguments, f"{shape}", ("contiguous",)))
     return made
 
 
@@ -229,6 +289,7 @@ OPS = {
     **padded("aclnnCircularPad3d", "wrap", (1, 2, 3, 4, 5), [2, 1, 0, 3, 1, 2]),
     "aclnnConstantPadNd": constant,
     **padded("aclnnReflectionPad1d", "reflect", (2, 3, 5), [2, 1]),
+    "aclnnReflectionPad of no images": pad_no_images,
     **padded("aclnnReflectionPad2d", "reflect", (1, 2, 4, 5), [2, 1, 0, 3]),
     **padded("aclnnReflectionPad3d", "reflect", (1, 1, 3, 3, 4), [2, 1, 0, 2, 1, 1]),
     **padded("aclnnReplicationPad1d", "edge", (2, 3, 5), [2, 1]),
@@ -236,6 +297,7 @@ OPS = {
     **padded("aclnnReplicationPad3d", "edge", (1, 1, 2, 3, 2), [2, 1, 0, 2, 1, 1]),
     **padded("aclnnCircularPad2d", "wrap", (1, 2, 4, 5), [2, 1, 0, 3]),
     "aclnnConvolution": convolution,
+    "aclnnConvolution two-sided": two_sided,
     "aclnnConvolution transposed": transposed,
     "aclnnConvolutionBackward": convolution_backward,
     "aclnnConvDepthwise2d": depthwise,

@@ -224,6 +224,52 @@ def masked_scatter(dtype, _):
     return [Ref(x, dtype, expected), In(mask, "bool"), In(source, dtype)]
 
 
+def nothing(dtype="f32", shape=(0,)):
+    return In(np.zeros(shape), dtype)
+
+
+def index_free():
+    """An index without elements, of any dtype, leaves its dim whole."""
+    made = []
+    x, where = random((2, 3, 4), "f32", 1), np.array([2, 0])
+    chosen = x[:, where]
+    for dtype in ("f32", "bf16", "bool", "i64", "c64"):
+        arguments = [In(x, "f32"), List([nothing(dtype), In(where, "i64")]), Out(chosen, "f32")]
+        made.append(Case("aclnnIndex", arguments, dtype))
+        expected, values = x.copy(), random((2, 2, 4), "f32", 2)
+        expected[:, where] = values
+        indices = List([nothing(dtype), In(where, "i64")])
+        arguments = [Ref(x, "f32", expected), indices, In(values, "f32"), False, False]
+        made.append(Case("aclnnIndexPutImpl", arguments, dtype))
+    return made
+
+
+def put_nowhere():
+    """Without any index that has elements, or without values, nothing is put."""
+    x = random((2, 3), "f32", 1)
+    made = []
+    for index, values in [
+        (nothing("i64"), np.ones(3)), (nothing(), np.ones(3)),
+        (In(np.array([0]), "i64"), np.zeros((0, 3))),
+    ]:  # fmt: skip
+        for add in (False, True):
+            arguments = [Ref(x, "f32", x), List([index]), In(values, "f32"), add, False]
+            made.append(Case("aclnnIndexPutImpl", arguments))
+    return made
+
+
+def nonzero_of_one():
+    """Of a tensor without dims there are no places, only their number."""
+    made = []
+    for op, shapes in [
+        ("aclnnNonzero", [(0, 0), (1, 0)]), ("aclnnNonzeroV2", [(0, 0), (0, 1)]),
+    ]:  # fmt: skip
+        for shape in shapes:
+            arguments = [In(np.array(3.0), "f32"), Out(np.zeros(shape), "i64")]
+            made.append(Case(op, arguments, f"{shape}"))
+    return made
+
+
 def nonzero(transposed):
     def build(dtype, _):
         x = random((3, 4), dtype, 1)
@@ -248,6 +294,9 @@ OPS = {
     "aclnnIndex apart": cases_of("aclnnIndex", index_apart),
     "aclnnIndex mask": cases_of("aclnnIndex", index_mask),
     "aclnnIndex second": cases_of("aclnnIndex", index_second),
+    "aclnnIndex free": index_free,
+    "aclnnIndexPutImpl nowhere": put_nowhere,
+    "aclnnNonzero of one": nonzero_of_one,
     "aclnnIndexPutImpl": cases_of("aclnnIndexPutImpl", put(0), NUMBERS),
     "aclnnIndexPutImpl add": cases_of("aclnnIndexPutImpl", put(1), ("f32", "f64", "i32", "i64")),
     "aclnnScatter": cases_of("aclnnScatter", scatter(0, False), (*REAL, *COMPLEX)),

@@ -9,7 +9,7 @@ from ..case import Case, In, Out
 from ..values import FLOATS, random
 
 HALVES = ("f16", "bf16")
-CODE = {"f32": 0, "f16": 1, "i8": 2, "i32": 3, "u8": 4, "bf16": 27}
+CODE = {"f32": 0, "f16": 1, "i8": 2, "i32": 3, "u8": 4, "bf16": 27, "i4": 29}
 
 
 def f32(values):
@@ -73,17 +73,59 @@ def anti_quant():
     return made
 
 
-def symmetric(x):
-    scale = np.abs(x).max(-1, keepdims=True) / f32(127)
+def whole(values, most):
+    return np.clip(np.rint(values), -most - 1, most)
+
+
+def symmetric(x, most=127):
+    scale = np.abs(x).max(-1, keepdims=True) / f32(most)
     with np.errstate(all="ignore"):
-        y = np.where(scale == 0, 0, int8(x / scale))
+        y = np.where(scale == 0, 0, whole(x / scale, most))
     return y, scale[..., 0]
 
 
-def asymmetric(x):
-    scale = (x.max(-1, keepdims=True) - x.min(-1, keepdims=True)) / f32(255)
-    offset = f32(127) - x.max(-1, keepdims=True) / scale
-    return int8(x / scale + offset), scale[..., 0], offset[..., 0]
+def asymmetric(x, most=127):
+    scale = (x.max(-1, keepdims=True) - x.min(-1, keepdims=True)) / f32(2 * most + 1)
+    offset = f32(most) - x.max(-1, keepdims=True) / scale
+    return whole(x / scale + offset, most), scale[..., 0], offset[..., 0]
+
+
+def words(numbers):
+    """Eight numbers of four bits in each, the first in the lowest ones."""
+    nibbles = numbers.astype(np.int64).reshape(*numbers.shape[:-1], -1, 8) & 15
+    return (nibbles << (4 * np.arange(8))).sum(-1).astype(np.uint32).view(np.int32)
+
+
+def small(numbers):
+    """The two ways to write them with four bits."""
+    return [(29, Out(numbers, "i4")), (3, Out(words(numbers), "i32"))]
+
+
+def four_bits():
+    made = []
+    for dtype in HALVES:
+        x = random((2, 5, 8), dtype, 1)
+        y, scale = symmetric(f32(x), 7)
+        for code, out in small(y):
+            tail = [out, Out(scale, "f32")]
+            made.append(Case("aclnnDynamicQuant", [In(x, dtype), None, *tail], f"{dtype} {code}"))
+            arguments = [In(x, dtype), None, None, code, *tail, None]
+            made.append(Case("aclnnDynamicQuantV2", arguments, f"{dtype} {code}"))
+        y, scale, offset = asymmetric(f32(x), 7)
+        for code, out in small(y):
+            arguments = [In(x, dtype), None, None, code, out, Out(scale, "f32")]
+            arguments.append(Out(offset, "f32"))
+            made.append(Case("aclnnDynamicQuantV2", arguments, f"{dtype} {code} range"))
+        x, scale = random((5, 8), dtype, 1), random((3, 8), dtype, 2, 1, 5)
+        ends, experts = np.array([1, 4, 5]), np.array([0, 1, 1, 1, 2])
+        for code, out in small(whole(f32(x) * f32(scale[experts]), 7)):
+            arguments = [In(x, dtype), In(scale, dtype), In(ends, "i64"), None, code, out]
+            made.append(Case("aclnnGroupQuant", arguments, f"{dtype} {code}"))
+        for code, out in small(whole(f32(x) * 2, 7)):
+            head = [In(x, dtype), In(f32([2]), dtype), None, False, "round", code]
+            made.append(Case("aclnnAscendQuant", [*head, out], f"{dtype} {code}"))
+            made.append(Case("aclnnAscendQuantV3", [*head, -1, out], f"{dtype} {code}"))
+    return made
 
 
 def dynamic_quant():
@@ -195,6 +237,7 @@ OPS = {
     "aclnnAscendAntiQuant": anti_quant,
     "aclnnDynamicQuant": dynamic_quant,
     "aclnnGroupQuant": group_quant,
+    "four bits": four_bits,
     "aclnnQuantize": quantize,
     "aclnnDequantBias": dequant_bias,
     "aclnnTransQuantParamV2": pack,

@@ -253,7 +253,7 @@ def feed_forward(op):
                 if op == "aclnnFFNV3":
                     given = In(np.array(tokens), "i64") if experts else None
                 else:
-                    given = Ints(tokens) if experts else None
+                    given = Ints(tokens if experts else [])  # none are those of no experts
                 arguments = [
                     In(x, dtype), In(w1, dtype), In(w2, dtype), given, In(b1, dtype),
                     In(b2, dtype), *[None] * 8, name, 0, *([] if op == "aclnnFFN" else [by_ends]),

@@ -76,6 +76,17 @@ def variance(correction, root=False):
     return f
 
 
+def pair_of_nothing():
+    made = []
+    for op in ("aclnnVarMean", "aclnnStdMeanCorrection"):
+        for shape, dims, result in [((2, 0), [1], (2,)), ((0,), [0], ()), ((0, 3), [0], (3,))]:
+            nan = np.full(result, np.nan)
+            outs = [Out(nan, "f32"), Out(nan, "f32")]
+            arguments = [In(np.zeros(shape), "f32"), Ints(dims), 1, False, *outs]
+            made.append(Case(op, arguments, f"{shape}"))
+    return made
+
+
 def by_dim(op, f, g, dtypes, values=True):
     def cases():
         made = []
@@ -253,6 +264,7 @@ OPS = {
     "aclnnStdMeanCorrection": pair(
         "aclnnStdMeanCorrection", variance(1, True), np_mean, FLOATS, [1]
     ),
+    "aclnnVarMean of nothing": pair_of_nothing,
     "aclnnAminmax": pair("aclnnAminmax", np_min, np_max, REAL),
     "aclnnMax": whole("aclnnMax", np.max, REAL),
     "aclnnMin": whole("aclnnMin", np.min, REAL),

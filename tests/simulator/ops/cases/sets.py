@@ -100,6 +100,18 @@ def search():
     return made
 
 
+def search_nan():
+    """Not-a-number belongs behind all numbers."""
+    made = []
+    for dtype in ("f32", "f16", "f64"):
+        for right in (False, True):
+            tensors = [In(np.array([0.0, 1.0, 2.0]), dtype), In(np.array([np.nan, 1.0]), dtype)]
+            out = Out(np.array([3, 1 + right]), "i64")
+            arguments = [*tensors, False, right, None, out]
+            made.append(Case("aclnnSearchSorted", arguments, f"{dtype} {right}"))
+    return made
+
+
 def search_number():
     made = []
     for dtype in (*INTEGERS, "f32", "f16", "f64"):
@@ -154,6 +166,7 @@ OPS = {
     "aclnnUniqueDim": unique_dim,
     "aclnnUniqueConsecutive": consecutive,
     "aclnnSearchSorted": search,
+    "aclnnSearchSorted nan": search_nan,
     "aclnnSearchSorteds": search_number,
     "aclnnIsInScalarTensor": member("aclnnIsInScalarTensor", True),
     "aclnnIsInTensorScalar": member("aclnnIsInTensorScalar", False),

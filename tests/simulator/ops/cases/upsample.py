@@ -32,9 +32,9 @@ def matrix(size, to, filter, corners, scale):
     made = np.zeros((to, size))
     for i in range(to):
         if filter == "nearest":
-            made[i, min(int(np.floor(i * step)), size - 1)] = 1
+            made[i, min(int(np.float32(i) * np.float32(step)), size - 1)] = 1
         elif filter == "exact":
-            made[i, min(int(np.floor((i + 0.5) * step)), size - 1)] = 1
+            made[i, min(int(np.float32((i + 0.5) * float(np.float32(step)))), size - 1)] = 1
         elif filter == "linear":
             source = i * step if corners else max((i + 0.5) * step - 0.5, 0)
             low = int(source)
