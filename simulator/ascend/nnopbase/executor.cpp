@@ -1,6 +1,7 @@
 #include "simulator/ascend/nnopbase/executor.h"
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -130,10 +131,12 @@ Access access_of(const Slot& slot) {
 }
 
 // What the op touches, for the checks.
-std::vector<Access> accesses_of(const Plan& plan, void* workspace) {
+std::vector<Access> accesses_of(const Plan& plan,
+                                void* workspace,
+                                const Constants* constants = nullptr) {
   std::vector<Access> accesses;
   for (const Slot& slot : plan.slots) {
-    if (slot.empty) continue;
+    if (slot.empty || (constants != nullptr && constants->count(slot.tensor) != 0)) continue;
     const Access viewed = access_of(slot);
     for (const bool write : {false, true}) {
       if (write ? !slot.write : !slot.read) continue;
@@ -151,7 +154,7 @@ std::vector<Access> accesses_of(const Plan& plan, void* workspace) {
       accesses.push_back(std::move(access));
     }
   }
-  if (plan.workspace_bytes > 0) {
+  if (plan.workspace_bytes > 0 && workspace != nullptr) {
     accesses.push_back(
         {static_cast<char*>(workspace), plan.workspace_bytes, true, {}, {}, "workspace"});
   }
@@ -350,6 +353,28 @@ aclnnStatus execute(const char* op,
   }
   if (!executor->repeatable) executors().use_up(executor);
   return status;
+}
+
+aclError execute_as(const char* name,
+                    aclOpExecutor* executor,
+                    std::shared_ptr<const Constants> constants,
+                    aclrtStream stream) {
+  const std::shared_ptr<const Plan> plan = executor->plan;
+  executors().use_up(executor);
+  if (check_objects(*plan) != 0) return ACL_ERROR_GE_FAILURE;
+  if (!plan->body) return 0;
+  Task task;
+  task.name = name;
+  task.accesses = accesses_of(*plan, nullptr, constants.get());
+  std::vector<void*> arguments;
+  for (const Slot& slot : plan->slots) arguments.push_back(address_of(slot));
+  task.run = [plan, values = std::move(arguments), constants = std::move(constants)] {
+    std::vector<std::max_align_t> workspace(plan->workspace_bytes / sizeof(std::max_align_t));
+    std::vector<void*> with_workspace = values;
+    with_workspace.push_back(workspace.data());
+    return plan->run(with_workspace.data());
+  };
+  return enqueue(stream, std::move(task));
 }
 
 }  // namespace sim
