@@ -198,6 +198,8 @@ def test_norms_and_losses():
     sums, squares = torch_npu.batch_norm_reduce(x.npu().half(), 1e-5)
     assert sums.dtype == torch.float32 and torch.allclose(sums.cpu(), x.half().float().sum(0))
     assert torch.allclose(squares.cpu(), x.half().float().square().sum(0))
+    with pytest.raises(RuntimeError, match=r"The dim input tensor \[1\] must more than 1"):
+        torch_npu.batch_norm_reduce(x[0].npu(), 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,8 @@ def npu_softmax_cross_entropy_with_logits(self, labels):
 
 def batch_norm_reduce(input, eps):
     """(sums, sums of squares) of each channel, in float32."""
+    if input.dim() < 2:
+        raise RuntimeError(f"The dim input tensor [{input.dim()}] must more than 1.")
     dims = [dim for dim in range(input.dim()) if dim != 1]
     exact = input.float()
     return exact.sum(dims), exact.square().sum(dims)
