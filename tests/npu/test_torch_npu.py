@@ -183,6 +183,11 @@ def test_feed_forward_of_experts():
         torch_npu.npu_ffn(x, first[0], second[0], "relu", deq_scale1=x)
 
 
+def test_names_of_arguments():
+    x = torch.tensor([1.0, 2.0]).npu()
+    assert torch.equal(torch_npu.fast_gelu(input=x), x * torch.sigmoid(1.702 * x))
+
+
 def test_norms_and_losses():
     torch.manual_seed(0)
     x, y, weight, bias = torch.randn(3, 8), torch.randn(3, 8), torch.rand(8), torch.rand(8)

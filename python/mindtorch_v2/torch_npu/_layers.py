@@ -63,9 +63,9 @@ def npu_gelu(self, *, approximate="none"):
     return F.gelu(self, approximate=approximate)
 
 
-def fast_gelu(self):
+def fast_gelu(input):
     """x * sigmoid(1.702 * x)."""
-    return self * torch.sigmoid(1.702 * self)
+    return input * torch.sigmoid(1.702 * input)
 
 
 npu_fast_gelu = fast_gelu
