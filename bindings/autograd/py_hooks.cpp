@@ -4,6 +4,7 @@
 #include "bindings/interpreter/gil.h"
 #include "bindings/interpreter/python_ref.h"
 #include "bindings/tensor/py_tensor.h"
+#include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/dispatch/eager/layers.h"
 
 namespace mindtorch::python {
@@ -46,7 +47,9 @@ void check_same_look(const Tensor& before, const Tensor& after, PyObject* hook) 
   constexpr uint8_t kSparse = dispatch::bit(dispatch::Layer::kSparse);
   const bool is_same_kind = ((before.impl()->layers ^ after.impl()->layers) & kSparse) == 0;
   MT_CHECK(before.device() == after.device() && before.dtype() == after.dtype() && is_same_kind,
-           RuntimeError, "hook '", text, "' has changed the type of value");
+           RuntimeError, "hook '", text, "' has changed the type of value (was ",
+           autograd::tensor_type_name(before.dtype(), before.device()), " got ",
+           autograd::tensor_type_name(after.dtype(), after.device()), ")");
 }
 
 template <typename Body>

@@ -7,6 +7,7 @@
 #include "bindings/tensor/device_names.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/base/warning.h"
 #include "mindtorch/batching/batched.h"
 #include "mindtorch/dispatch/dispatcher.h"
@@ -76,6 +77,13 @@ int set_data(PyObject* self, PyObject* value, void*) {
     MT_CHECK(((target.layers | source.layers) & kSparse) == 0, RuntimeError,
              "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
              "incompatible tensor type.");
+    MT_CHECK(is_differentiable(source.dtype) || !autograd::requires_grad(unwrap(self)),
+             RuntimeError,
+             "data set to a tensor that requires gradients must be floating point or complex "
+             "dtype");
+    if (source.dtype != target.dtype || source.device != target.device) {
+      autograd::AccumulateGrad::forget(unwrap(self));
+    }
     // The count of versions goes on, whatever memory the tensor has.
     target.own_version = unwrap(self).version();
     target.has_own_version = true;

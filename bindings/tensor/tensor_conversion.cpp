@@ -9,6 +9,7 @@
 #include "bindings/tensor/py_storage.h"
 #include "bindings/tensor/py_tensor.h"
 #include "bindings/tensor/py_types.h"
+#include "mindtorch/autograd/accumulate_grad.h"
 #include "mindtorch/autograd/autograd_meta.h"
 #include "mindtorch/functional/functions.h"
 #include "mindtorch/tensor/pinned.h"
@@ -394,6 +395,7 @@ PyObject* set_storage(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     }
     // Checks sizes and strides, too.
     const Tensor view = Tensor::over(storage, impl.dtype, sizes, strides, offset);
+    autograd::AccumulateGrad::forget(unwrap(self));
     impl.storage = storage;
     impl.set_sizes_and_strides(std::move(sizes), std::move(strides), offset);
     return Py_NewRef(self);

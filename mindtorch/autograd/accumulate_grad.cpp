@@ -62,6 +62,13 @@ NodePtr AccumulateGrad::of(const Tensor& leaf) {
   return NodePtr::adopt(made);
 }
 
+void AccumulateGrad::forget(const Tensor& leaf) noexcept {
+  AutogradMeta* const meta = find_meta(*leaf.impl());
+  if (meta == nullptr) return;
+  const std::lock_guard lock(g_accumulators);
+  meta->accumulator = nullptr;
+}
+
 bool AccumulateGrad::revived() noexcept {
   const std::lock_guard lock(g_accumulators);
   // Another thread may have taken a reference, and may give it back while this one does.

@@ -12,6 +12,9 @@ class MT_API AccumulateGrad final : public Node {
   explicit AccumulateGrad(Tensor variable);
   // The leaf's node: the one there is, or a new one.
   static NodePtr of(const Tensor& leaf);
+  // The leaf becomes another tensor: a new node is made for it when it is next used. Graphs from
+  // before keep theirs, which takes gradients of the leaf as it was.
+  static void forget(const Tensor& leaf) noexcept;
 
   std::string name() const override { return "torch::autograd::AccumulateGrad"; }
   void apply(Gradients& grads, Gradients& results) override;

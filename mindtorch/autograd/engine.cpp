@@ -87,12 +87,18 @@ Tensor sum_to(const Tensor& grad, IntList sizes) {
   return extra == 0 ? summed : view(summed, sizes);
 }
 
-// Makes a gradient look like the tensor it belongs to, or throws.
-void conform_on_stream(Tensor& grad, const TensorMeta& meta, const Node& node, size_t index) {
+std::string invalid(const Node* maker, size_t index) {
+  const std::string who = maker == nullptr ? "" : "Function " + maker->name() + " returned an ";
+  return who + "invalid gradient at index " + std::to_string(index);
+}
+
+// Makes a gradient look like the tensor it belongs to, or throws. `maker`: null for one that the
+// caller gave.
+void conform_on_stream(Tensor& grad, const TensorMeta& meta, const Node* maker, size_t index) {
   if (grad.sizes() != meta.sizes) {
-    MT_CHECK(broadcasts_to(meta.sizes, grad.sizes()), RuntimeError, "Function ", node.name(),
-             " returned an invalid gradient at index ", index, " - got ", to_string(grad.sizes()),
-             " but expected shape compatible with ", to_string(meta.sizes));
+    MT_CHECK(broadcasts_to(meta.sizes, grad.sizes()), RuntimeError, invalid(maker, index),
+             " - got ", to_string(grad.sizes()), " but expected shape compatible with ",
+             to_string(meta.sizes));
     grad = sum_to(grad, meta.sizes);
   }
   if (grad.dtype() != meta.dtype) {
@@ -101,21 +107,20 @@ void conform_on_stream(Tensor& grad, const TensorMeta& meta, const Node& node, s
     grad = _to_copy(grad, meta.dtype);
   }
   if (grad.device() != meta.device) {
-    MT_CHECK(grad.dim() == 0, RuntimeError, "Function ", node.name(),
-             " returned an invalid gradient at index ", index, " - expected device ",
+    MT_CHECK(grad.dim() == 0, RuntimeError, invalid(maker, index), " - expected device ",
              meta.device.str(), " but got ", grad.device().str());
     grad = _to_copy(grad, std::nullopt, meta.device);
   }
 }
 
 void conform(
-    Tensor& grad, const TensorMeta& meta, const Node& node, size_t index, runtime::Stream stream) {
+    Tensor& grad, const TensorMeta& meta, const Node* maker, size_t index, runtime::Stream stream) {
   if (MT_LIKELY(grad.sizes() == meta.sizes && grad.dtype() == meta.dtype &&
                 grad.device() == meta.device)) {
     return;
   }
   const runtime::StreamGuard on(stream);
-  conform_on_stream(grad, meta, node, index);
+  conform_on_stream(grad, meta, maker, index);
 }
 
 // The sum of gradients that come from several ops; in the memory of the first where it is ours.
@@ -348,7 +353,7 @@ void BackwardPass::send(const Node& from, size_t index, Tensor&& grad) {
   NodeState& state = table_[place];
   if (state.needed || state.is_input) {
     const Node& to = *edge.node;
-    if (grad.defined()) conform(grad, to.outputs[edge.input], from, index, stream_of(from));
+    if (grad.defined()) conform(grad, to.outputs[edge.input], &from, index, stream_of(from));
     if (MT_UNLIKELY(has_streams_) && from.stream != to.stream) {
       hand_over(grad, from.stream, to.stream);
     }
@@ -461,6 +466,9 @@ std::vector<Tensor> BackwardPass::run(std::span<const Edge> roots, std::vector<T
     if (!roots[i]) continue;
     held.push_back(roots[i].node);
     const runtime::Stream stream = stream_of(*roots[i].node);
+    if (grads[i].defined()) {
+      conform(grads[i], roots[i].node->outputs[roots[i].input], nullptr, i, {});
+    }
     if (stream) hand_over(grads[i], {}, stream);
     NodeState& state = table_[table_.find(roots[i].node.get())];
     if (state.grads.size() <= roots[i].input) state.grads.resize(roots[i].node->outputs.size());

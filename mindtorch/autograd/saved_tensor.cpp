@@ -31,6 +31,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) {
       ~Hidden() { --count; }
     } hidden(stack.hidden);
     const std::shared_ptr<SavedTensorHooks> hooks = stack.hooks.back();
+    const GradModeGuard mode(false);  // what the hook makes of it is no part of the graph
     // A leaf is also kept itself: its gradient accumulates there.
     if (was_leaf_ && requires_grad_) data_ = tensor;
     packed_ = hooks->pack(is_output ? detached(tensor) : tensor);

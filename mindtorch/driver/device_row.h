@@ -39,6 +39,9 @@ struct DeviceRow {
   // longer than the host, and the memory is better used elsewhere.
   size_t graph_bytes = size_t{64} << 20;
 
+  // Its ops take indices of int32 also where torch's for the CPU insist on int64.
+  bool takes_int32_indices = false;
+
   // What it does with a program's wishes about numbers (runtime/math_mode.h): whether products of
   // float32 matrices are quicker with fewer bits, and whether it can be told to give the same bits
   // each time. A device that always does needs no telling.

@@ -60,6 +60,14 @@ Tensor rrelu_inplace(const Tensor& self,
   return mul_(self, random_slopes(self, lower.to_double(), upper.to_double(), generator));
 }
 
+void check_noise(const Tensor& self, const Tensor& noise, bool training) {
+  MT_CHECK(equal(self.sizes(), noise.sizes()), RuntimeError,
+           "noise tensor shape must match self tensor shape. Got self.shape = ",
+           to_string(self.sizes()), " noise.shape = ", to_string(noise.sizes()));
+  MT_CHECK(!training || self.dtype() == noise.dtype(), RuntimeError, "expected scalar type ",
+           legacy_name(self.dtype()), " but found ", legacy_name(noise.dtype()));
+}
+
 // The result, and the slopes; those of `noise` where none are drawn.
 std::tuple<Tensor, Tensor> rrelu_and_slopes(const Tensor& self,
                                             const Tensor& noise,
@@ -67,12 +75,8 @@ std::tuple<Tensor, Tensor> rrelu_and_slopes(const Tensor& self,
                                             const Scalar& upper,
                                             bool training,
                                             Generator* generator) {
-  MT_CHECK(equal(self.sizes(), noise.sizes()), RuntimeError,
-           "noise tensor shape must match self tensor shape. Got self.shape = ",
-           to_string(self.sizes()), " noise.shape = ", to_string(noise.sizes()));
+  check_noise(self, noise, training);
   if (!training) return {leaky_relu(self, mean_slope(lower, upper)), clone(noise)};
-  MT_CHECK(self.dtype() == noise.dtype(), RuntimeError, "expected scalar type ",
-           legacy_name(self.dtype()), " but found ", legacy_name(noise.dtype()));
   const Tensor slopes = random_slopes(self, lower.to_double(), upper.to_double(), generator);
   return {mul(self, slopes), slopes};
 }
@@ -85,6 +89,17 @@ Tensor rrelu_with_noise(const Tensor& self,
   auto [result, slopes] = rrelu_and_slopes(self, noise, lower, upper, training, generator);
   if (training) copy_(noise, slopes);
   return result;
+}
+Tensor rrelu_with_noise_inplace(const Tensor& self,
+                                const Tensor& noise,
+                                const Scalar& lower,
+                                const Scalar& upper,
+                                bool training,
+                                Generator* generator) {
+  check_noise(self, noise, training);
+  if (!training) return leaky_relu_(self, mean_slope(lower, upper));
+  copy_(noise, random_slopes(self, lower.to_double(), upper.to_double(), generator));
+  return mul_(self, clone(noise));
 }
 Tensor rrelu_with_noise_backward(const Tensor& grad_output,
                                  const Tensor& self,
@@ -106,6 +121,7 @@ void compose_activation(ops::Registry& registry) {
   registry.composite<rrelu>("rrelu");
   registry.composite<rrelu_inplace>("rrelu_");
   registry.composite<rrelu_with_noise>("rrelu_with_noise");
+  registry.composite<rrelu_with_noise_inplace>("rrelu_with_noise_");
   registry.composite<rrelu_and_slopes>("rrelu_with_noise_functional");
   registry.composite<rrelu_with_noise_backward>("rrelu_with_noise_backward");
 }

@@ -1,7 +1,9 @@
 // Indexing: masks become index tensors, index tensors are broadcast, then the kernels take over.
 #include "mindtorch/base/warning.h"
+#include "mindtorch/dispatch/eager/layers.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/tensor/accelerators.h"
 #include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::functional {
@@ -16,8 +18,13 @@ void check_mask_shape(const Tensor& self, const Tensor& mask, int64_t first) {
   }
 }
 
+// Where indices may lie that are used on a device. torch brings those of a write there from any.
+enum class IndicesFrom : uint8_t { kHostOrSame, kAnywhere };
+
 // One int64 index tensor per dimension, all of one shape; undefined where the whole dim is taken.
-std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
+std::vector<Tensor> resolve(const Tensor& self,
+                            TensorList indices,
+                            IndicesFrom from = IndicesFrom::kHostOrSame) {
   std::vector<Tensor> resolved;
   for (const Tensor& index : indices) {
     if (!index.defined()) {
@@ -55,7 +62,9 @@ std::vector<Tensor> resolve(const Tensor& self, TensorList indices) {
   }
   for (Tensor& index : resolved) {
     if (!index.defined()) continue;
-    MT_CHECK(index.device() == self.device() || index.device().is_host(), RuntimeError,
+    MT_CHECK(from == IndicesFrom::kAnywhere || index.device() == self.device() ||
+                 index.device().is_host(),
+             RuntimeError,
              "indices should be either on cpu or on the same device as the indexed tensor (",
              self.device().str(), ")");
     index = contiguous(expand(_to_copy(index, std::nullopt, self.device()), shape));
@@ -102,7 +111,8 @@ Tensor index_put_(const Tensor& self, TensorList indices, const Tensor& values, 
     const Tensor value = values.shares_storage(self) ? clone(values) : values;
     return mindtorch::masked_fill_(self, mask, view(value, Shape()));
   }
-  return mindtorch::_index_put_(self, resolve(self, indices), values, accumulate);
+  return mindtorch::_index_put_(self, resolve(self, indices, IndicesFrom::kAnywhere), values,
+                                accumulate);
 }
 
 Tensor index_put(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
@@ -203,7 +213,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
 }
 
 Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
+  MT_CHECK(is_index_dtype(index.dtype(), self.device()), RuntimeError,
            "put_(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
   MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
            "put_(): self and source expected to have the same dtype, but got self.dtype = ",
@@ -214,12 +224,38 @@ Tensor put_(const Tensor& self, const Tensor& index, const Tensor& source, bool 
            source.numel(), ", index.numel() = ", index.numel());
   check_no_self_overlap(self);
   const Tensor flat = self.is_contiguous() ? view(self, {-1}) : reshape(self, {-1});
-  _index_put_(flat, {contiguous(reshape(index, {-1}))}, reshape(source, {-1}), accumulate);
+  const Tensor places = _to_copy(contiguous(reshape(index, {-1})), DType::kInt64);
+  _index_put_(flat, {places}, reshape(source, {-1}), accumulate);
   return self.is_contiguous() ? self : copy_(self, view(flat, self.sizes()));
 }
 
 Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   return mindtorch::put_(clone(self), index, source, accumulate);
+}
+
+Tensor one_hot(const Tensor& self, int64_t num_classes) {
+  constexpr int64_t kAsManyAsThereAre = -1;
+  MT_CHECK(is_index_dtype(self.dtype(), self.device()), RuntimeError,
+           "one_hot is only applicable to index tensor of type LongTensor.");
+  Shape sizes = self.sizes();
+  if (self.numel() == 0) {
+    MT_CHECK(num_classes > 0, RuntimeError,
+             "Can not infer total number of classes from empty tensor.");
+    sizes.push_back(num_classes);
+    return zeros(sizes, self.dtype(), self.device());
+  }
+  // Inside vmap the values of one sample cannot be looked at.
+  const bool is_batched = (self.impl()->layers & dispatch::bit(dispatch::Layer::kBatching)) != 0;
+  if (!self.device().is_meta() && (num_classes == kAsManyAsThereAre || !is_batched)) {
+    MT_CHECK(item(min(self)).to_int() >= 0, RuntimeError, "Class values must be non-negative.");
+    const int64_t largest = item(max(self)).to_int();
+    if (num_classes == kAsManyAsThereAre) num_classes = largest + 1;
+    MT_CHECK(largest < num_classes || num_classes < 1, RuntimeError,
+             "Class values must be smaller than num_classes.");
+  }
+  MT_CHECK(num_classes >= 1, RuntimeError, "num_classes should be positive");
+  sizes.push_back(num_classes);
+  return scatter_(zeros(sizes, self.dtype(), self.device()), -1, unsqueeze(self, -1), Scalar(1));
 }
 
 std::vector<Tensor> where_nonzero(const Tensor& condition) {
@@ -239,6 +275,7 @@ void compose_indexing(ops::Registry& registry) {
   registry.composite<masked_scatter>("masked_scatter");
   registry.composite<nonzero_numpy>("nonzero_numpy");
   registry.composite<argwhere>("argwhere");
+  registry.composite<one_hot>("one_hot");
   registry.composite<take_along_dim>("take_along_dim");
   registry.composite<put_>("put_");
   registry.composite<put>("put");

@@ -100,6 +100,12 @@ Tensor adaptive_avg_pool1d(const Tensor& self, IntList output_size) {
   check_line("adaptive_avg_pool1d", self);
   return squeeze(_adaptive_avg_pool2d(unsqueeze(self, -2), {1, output_size[0]}), -2);
 }
+Tensor adaptive_avg_pool2d(const Tensor& self, IntList output_size) {
+  return _adaptive_avg_pool2d(self, output_size);
+}
+Tensor adaptive_avg_pool3d(const Tensor& self, IntList output_size) {
+  return _adaptive_avg_pool3d(self, output_size);
+}
 Pair adaptive_max_pool1d(const Tensor& self, IntList output_size) {
   check_line("adaptive_max_pool1d", self);
   const auto [values, indices] = adaptive_max_pool2d(unsqueeze(self, -2), {1, output_size[0]});
@@ -115,6 +121,8 @@ void compose_pooling(ops::Registry& registry) {
   registry.composite<max_pool3d>("max_pool3d");
   registry.composite<avg_pool1d>("avg_pool1d");
   registry.composite<adaptive_avg_pool1d>("adaptive_avg_pool1d");
+  registry.composite<adaptive_avg_pool2d>("adaptive_avg_pool2d");
+  registry.composite<adaptive_avg_pool3d>("adaptive_avg_pool3d");
   registry.composite<adaptive_max_pool1d>("adaptive_max_pool1d");
 }
 

@@ -225,9 +225,19 @@ void check_scores(const Tensor& self) {
            "but got: ", to_string(self.sizes()));
 }
 void check_score_dtypes(const char* kernel, const Tensor& self, const Tensor& target) {
-  if (!is_floating_point(self.dtype())) refuse_dtype(kernel, self.dtype());
+  // torch's kernels for the CPU have no half precision.
+  const bool is_too_short = self.element_size() < 4 && self.device().is_cpu();
+  if (!is_floating_point(self.dtype()) || is_too_short) refuse_dtype(kernel, self.dtype());
   MT_CHECK(target.dtype() == DType::kInt64, RuntimeError, "expected scalar type Long but found ",
            legacy_name(target.dtype()));
+}
+
+// Classes that a loop on the host would find out of range. An accelerator says so later, and inside
+// vmap the values of one sample cannot be looked at: gather checks those.
+void check_classes(const Tensor& target, int64_t least, int64_t classes, const char* text) {
+  if (target.numel() == 0 || !target.device().is_host() || is_batched(target)) return;
+  const bool fits = item(min(target)).to_int() >= least && item(max(target)).to_int() < classes;
+  MT_CHECK(fits, RuntimeError, text);
 }
 
 Tensor multi_margin_loss(const Tensor& self,
@@ -253,6 +263,7 @@ Tensor multi_margin_loss(const Tensor& self,
   MT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), RuntimeError,
            "expected scalar type ", legacy_name(self.dtype()), " but found ",
            legacy_name(weight.dtype()));
+  check_classes(target, 0, rows.size(1), "target out of range");
   const Tensor classes = view(target, {-1, 1});
   Tensor losses = positive_part(add(from(margin, gather(rows, 1, classes)), rows));
   if (power == 2) losses = mul(losses, losses);
@@ -276,6 +287,7 @@ Tensor multilabel_margin_loss(const Tensor& self, const Tensor& target, int64_t 
   if (self.dim() == 0 || target.dim() == 0) {
     return mindtorch::multilabel_margin_loss(view(self, {1}), view(target, {1}), reduction);
   }
+  check_classes(target, -1, self.size(-1), "argument #2 'target' is out of range");
   const Tensor counts = cumprod(_to_copy(ge(target, Scalar(0)), self.dtype()), -1);
   const Tensor places = clamp_min(target, Scalar(0));
   const Tensor is_target = gt(scatter_add(zeros_like(self), -1, places, counts), Scalar(0));

@@ -66,6 +66,11 @@ runtime::Accelerator* look_accelerator_up(DeviceType type) noexcept {
   g_accelerators[static_cast<size_t>(type)].store(found, std::memory_order_release);
   return found;
 }
+
+bool takes_int32_indices(DeviceType type) noexcept {
+  const runtime::Accelerator* const found = find_accelerator(type);
+  return found != nullptr && found->driver().row().takes_int32_indices;
+}
 }  // namespace detail
 
 void name_private_device(std::string_view chosen) {

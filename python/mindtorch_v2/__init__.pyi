@@ -2516,7 +2516,12 @@ def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None
 def std(input: Tensor, unbiased: _bool) -> Tensor: ...
 @overload
 def std(
-    input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool, keepdim: _bool = False
+    input: Tensor,
+    dim: _int | Sequence[_int] | None,
+    unbiased: _bool,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 @overload
 def std(
@@ -2663,7 +2668,12 @@ def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tenso
 def var(input: Tensor, unbiased: _bool) -> Tensor: ...
 @overload
 def var(
-    input: Tensor, dim: _int | Sequence[_int] | None, unbiased: _bool, keepdim: _bool = False
+    input: Tensor,
+    dim: _int | Sequence[_int] | None,
+    unbiased: _bool,
+    keepdim: _bool = False,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor: ...
 @overload
 def var(

@@ -122,3 +122,63 @@ def test_losses_that_know_their_reductions(torch, loss):
     for number in (-1, 3):
         with pytest.raises(RuntimeError, match=f"^{loss}: reduction must be 0 .*got {number}$"):
             getattr(torch.ops.aten, loss)(x, x, number)
+
+
+OUT_OF_RANGE = {
+    "multi_margin_loss": [([1, 3], "target out of range"), ([1, -1], "target out of range")],
+    "multilabel_margin_loss": [
+        ([[1, 3, 0], [0, 1, 2]], "argument #2 'target' is out of range"),
+        ([[1, -2, 0], [0, 1, 2]], "argument #2 'target' is out of range"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_margin_losses_refuse(torch, name):
+    loss = getattr(torch.nn.functional, name)
+    x = torch.arange(6.0, device="cpu").view(2, 3)
+    for target, text in OUT_OF_RANGE[name]:
+        with pytest.raises(RuntimeError, match=f"^{text}$"):
+            loss(x, torch.tensor(target, device="cpu"))
+    fine = torch.tensor([1, 2] if name == "multi_margin_loss" else [[1, -1, 0], [0, 1, 2]])
+    for dtype in (torch.float16, torch.bfloat16):
+        with pytest.raises(NotImplementedError, match=f"{name}.* not implemented for '(Half|BFl)"):
+            loss(x.to(dtype), fine.cpu())
+    assert torch.func.vmap(loss)(x[None], fine.cpu()[None]).item() == loss(x, fine.cpu()).item()
+
+
+def test_one_hot_refuses(torch):
+    one_hot = torch.nn.functional.one_hot
+    index = torch.tensor([0, 2])
+    for arguments, text in [
+        ((index.float(), 3), "only applicable to index tensor of type LongTensor"),
+        ((index - 1, 3), "Class values must be non-negative"),
+        ((index, 2), "Class values must be smaller than num_classes"),
+        ((index, 0), "num_classes should be positive"),
+        ((index[:0],), "Can not infer total number of classes from empty tensor"),
+    ]:
+        with pytest.raises(RuntimeError, match=text):
+            one_hot(*arguments)
+    assert one_hot(index[:0], 3).shape == (0, 3) and one_hot(index).shape == (2, 3)
+    assert torch.ops.aten.one_hot(index, 4).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]
+
+
+def test_random_slopes_in_place(torch):
+    aten = torch.ops.aten
+    x = torch.tensor([[-2.0, 3.0], [1.0, -4.0]])
+    noise, other = torch.zeros(2, 2), torch.zeros(2, 2)
+    torch.manual_seed(0)
+    wanted = aten.rrelu_with_noise(x, other, 0.1, 0.3, True)
+    torch.manual_seed(0)
+    y = x.clone()
+    assert aten.rrelu_with_noise_(y, noise, 0.1, 0.3, True) is y
+    assert torch.equal(y, wanted) and torch.equal(noise, other)
+    leaf = x.clone().requires_grad_()
+    torch.manual_seed(0)
+    aten.rrelu_with_noise_(leaf * 1, noise, 0.1, 0.3, True).sum().backward()
+    assert torch.equal(leaf.grad, other)
+    assert aten.rrelu_with_noise_(x.clone(), noise, 0.1, 0.3).tolist() == (
+        torch.nn.functional.leaky_relu(x, 0.2).tolist()
+    )
+    with pytest.raises(RuntimeError, match="noise tensor shape must match"):
+        aten.rrelu_with_noise_(x.clone(), noise[0], 0.1, 0.3)

@@ -150,3 +150,40 @@ def test_index_reduce_and_renorm(torch):
         x.index_reduce(0, torch.tensor([3]), source[:1], "amax")
     small = torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
     np.testing.assert_allclose(small.numpy(), [[0.6, 0.8], [0.3, 0.4]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["std", "var"])
+def test_moments_in_out(torch, name):
+    function, x = getattr(torch, name), torch.tensor(X)
+    for arguments, options in [
+        ((1,), {"unbiased": True, "keepdim": False}),
+        ((1, False), {}),
+        (((0, 1), False, True), {}),
+        ((None, False, True), {}),
+        ((0,), {"unbiased": False}),
+    ]:
+        wanted = function(x, *arguments, **options)
+        out = torch.empty(0, dtype=x.dtype)
+        assert function(x, *arguments, **options, out=out) is out
+        assert torch.equal(out, wanted)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 8, 17, 63, 300, 5000])
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_median_among_equal_elements(torch, name, length):
+    # As in torch, it is the one that a stable sort brings to the middle.
+    torch.manual_seed(length)
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.int32):
+        x = torch.randint(0, max(2, length // 3), (4, length)).to(dtype)
+        found = getattr(x, name)(-1)
+        ordered = x.sort(dim=-1, stable=True)
+        middle = (length - 1) // 2
+        assert found.values.tolist() == ordered.values[:, middle].tolist()
+        assert found.indices.tolist() == ordered.indices[:, middle].tolist()
+
+
+def test_the_median_of_a_line_with_nans(torch):
+    nan = float("nan")
+    x = torch.tensor([[2.0, nan, 2.0, 2.0, nan], [nan, nan, 1.0, 1.0, 0.0]])
+    assert x.median(-1).indices.tolist() == [1, 0]
+    assert x.nanmedian(-1).indices.tolist() == [2, 2]

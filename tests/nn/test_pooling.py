@@ -173,3 +173,12 @@ def test_a_dilated_window_as_wide_as_the_plane():
         assert places.tolist() == [[[wanted]]] and values.item() == row[wanted]
         values.sum().backward()
         assert x.grad.nonzero().tolist() == [[0, 0, wanted]]
+
+
+def test_sizes_from_numpy(torch):
+    import numpy as np
+
+    x = torch.arange(36.0).view(1, 1, 6, 6)
+    pool = torch.nn.functional.adaptive_avg_pool2d
+    assert torch.equal(pool(x, np.array((2, 3))), pool(x, (2, 3)))
+    assert torch.equal(pool(x, np.int64(2)), pool(x, 2))

@@ -78,3 +78,19 @@ def test_gradcheck(torch):
     x = torch.tensor([0.3, 0.6], dtype=torch.float32, device="npu", requires_grad=True)
     with pytest.warns(UserWarning, match="double precision"):
         assert torch.autograd.gradcheck(torch.sin, x, eps=1e-2, atol=1e-2, rtol=1e-2)
+
+
+def test_a_module_is_moved_while_an_older_graph_lives(torch):
+    module = torch.nn.Linear(2, 2)
+    kept = module(torch.ones(1, 2))
+    kept.sum().backward()
+    module.zero_grad()
+    module.npu()
+    module(torch.ones(1, 2).npu()).sum().backward()
+    for parameter in module.parameters():
+        assert parameter.grad.device.type == "npu"
+        assert parameter.grad.tolist() == torch.ones(parameter.shape).tolist()
+    module.cpu()
+    module.zero_grad()
+    module(torch.ones(1, 2)).sum().backward()
+    assert module.weight.grad.tolist() == [[1, 1], [1, 1]]

@@ -105,3 +105,71 @@ def test_the_result_is_on_the_device(torch):
     for name in ("clamp_min", "clamp_max", "maximum", "add", "clamp"):
         for operands in ((host, device), (device, host)):
             assert getattr(torch, name)(*operands).device.type == "npu"
+
+
+INDEXED = {
+    "take": lambda torch, x, i: torch.take(x, i),
+    "put": lambda torch, x, i: x.put(i, torch.ones(2, device=x.device)),
+    "index_copy": lambda torch, x, i: x.index_copy(0, i, x),
+    "index_fill": lambda torch, x, i: x.index_fill(0, i, 7.0),
+    "nll_loss": lambda torch, x, i: torch.nn.functional.nll_loss(x, i),
+    "cross_entropy": lambda torch, x, i: torch.nn.functional.cross_entropy(x, i),
+    "nll_loss2d": lambda torch, x, i: torch.nn.functional.nll_loss(x[..., None], i[:, None]),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_indices_of_int32(torch, name):
+    # As with torch_npu. On the CPU torch insists on int64.
+    call = INDEXED[name]
+    x = torch.arange(6.0).view(2, 3)
+    index = torch.tensor([1, 0])
+    wanted = call(torch, x, index)
+    on_npu = x.npu().requires_grad_()
+    found = call(torch, on_npu, index.int().npu())
+    assert torch.allclose(found.cpu(), wanted)
+    found.sum().backward()
+    on_cpu = x.clone().requires_grad_()
+    call(torch, on_cpu, index).sum().backward()
+    assert torch.allclose(on_npu.grad.cpu(), on_cpu.grad)
+    with pytest.raises((RuntimeError, IndexError), match=r"[Ll]ong|int64"):
+        call(torch, x, index.int())
+
+
+def test_classes_of_int32(torch):
+    one_hot = torch.nn.functional.one_hot
+    classes = torch.tensor([2, 0], dtype=torch.int32)
+    for count in (-1, 4):
+        found = one_hot(classes.npu(), count)
+        assert found.dtype == torch.int32
+        assert found.tolist() == one_hot(classes.long(), count).tolist()
+    with pytest.raises(RuntimeError, match="index tensor of type LongTensor"):
+        one_hot(classes, 3)
+
+
+def test_a_tensor_on_the_cpu_is_written_at_indices_on_the_npu(torch):
+    x, index = torch.zeros(3), torch.tensor([1, 2]).npu()
+    x[index] = torch.ones(2)
+    assert x.tolist() == [0, 1, 1]
+    x.index_put_((torch.tensor([True, False, False]).npu(),), torch.tensor(5.0))
+    assert x.tolist() == [5, 1, 1]
+    with pytest.raises(RuntimeError, match="indices should be either on cpu"):
+        x[index]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "arange(0, 4, {})", "zeros(4, {})", "ones(4, {})", "full((4,), 2.0, {})",
+        "linspace(0, 1, 4, {})", "logspace(0, 1, 4, {})", "eye(2, {})", "empty(4, {})",
+        "rand(4, {})", "randn(4, {})", "randint(3, (4,), {})", "range(0, 3, {})",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("named", ["npu", "npu:0"])
+def test_what_is_made_in_out_has_its_device(torch, call, named):
+    out = torch.empty(0, device="npu:0")
+    code = "torch." + call.format("out=out, device=device")
+    made = eval(code, {"torch": torch, "out": out, "device": named})
+    assert made is out and made.numel() == 4 and made.device == torch.device("npu:0")
+    with pytest.raises(RuntimeError, match=r"device type cpu does not match .* \(npu\)$"):
+        eval(code, {"torch": torch, "out": out, "device": "cpu"})

@@ -183,6 +183,11 @@ def test_feed_forward_of_experts():
         torch_npu.npu_ffn(x, first[0], second[0], "relu", deq_scale1=x)
 
 
+def test_names_of_arguments():
+    x = torch.tensor([1.0, 2.0]).npu()
+    assert torch.equal(torch_npu.fast_gelu(input=x), x * torch.sigmoid(1.702 * x))
+
+
 def test_norms_and_losses():
     torch.manual_seed(0)
     x, y, weight, bias = torch.randn(3, 8), torch.randn(3, 8), torch.rand(8), torch.rand(8)
@@ -198,6 +203,8 @@ def test_norms_and_losses():
     sums, squares = torch_npu.batch_norm_reduce(x.npu().half(), 1e-5)
     assert sums.dtype == torch.float32 and torch.allclose(sums.cpu(), x.half().float().sum(0))
     assert torch.allclose(squares.cpu(), x.half().float().square().sum(0))
+    with pytest.raises(RuntimeError, match=r"The dim input tensor \[1\] must more than 1"):
+        torch_npu.batch_norm_reduce(x[0].npu(), 1e-5)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ constexpr driver::DeviceRow kRow{
     .variables = options::kAll,
     .alloc_conf = options::kAllocConfs,
     .pipeline_graphs = &options::kPipelineGraphs,
+    .takes_int32_indices = true,
     .reduces_float32 = true,
 };
 

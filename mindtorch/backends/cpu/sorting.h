@@ -38,7 +38,8 @@ void topk_row(DType dtype,
 // null here and below.
 void kthvalue_row(
     DType dtype, const void* in, int64_t n, int64_t k, void* value_out, int64_t* index_out);
-// The lower median of n >= 1 elements; the first NaN where there is one.
+// The lower median of n >= 1 elements, and the index that a stable sort would bring to its place;
+// the first NaN where there is one.
 void median_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t* index_out);
 // The lower median of what is not NaN; element 0 when everything is.
 void nanmedian_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t* index_out);

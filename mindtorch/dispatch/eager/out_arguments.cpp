@@ -29,9 +29,9 @@ Args make_like(const Tensor& out, const Op& base, Args args, OutArguments& fitte
                legacy_name(out.dtype()), ")");
       fitted.values[i] = ops::Value(out.dtype());
     } else if (param.type == ArgType::kDevice) {
-      MT_CHECK(args[i].is_none() || args[i].device() == out.device(), RuntimeError, "device type ",
-               args[i].device().str(), " does not match device type of out parameter (",
-               out.device().str(), ")");
+      MT_CHECK(args[i].is_none() || args[i].device().type == out.device().type, RuntimeError,
+               "device type ", name(args[i].device().type),
+               " does not match device type of out parameter (", name(out.device().type), ")");
       fitted.values[i] = ops::Value(out.device());
     }
   }

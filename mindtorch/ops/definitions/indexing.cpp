@@ -1,6 +1,7 @@
 // Elements picked by index tensors and masks.
 #include "mindtorch/ops/definitions/definitions.h"
 #include "mindtorch/ops/definitions/rules.h"
+#include "mindtorch/tensor/accelerators.h"
 #include "mindtorch/tensor/overlap.h"
 
 namespace mindtorch::ops {
@@ -157,7 +158,7 @@ void index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tens
            "index_copy_(): When source and destination are not scalars, their dimensionality must "
            "match. Source dimensionality (",
            source.dim(), "), destination dimensionality (", self.dim(), ")");
-  MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
+  MT_CHECK(is_index_dtype(index.dtype(), self.device()), RuntimeError,
            "index_copy_(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
   MT_CHECK(self.dtype() == source.dtype(), RuntimeError,
            "index_copy_(): self and source expected to have the same dtype, but got (self) ",
@@ -178,7 +179,7 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tens
   MT_CHECK(value.dim() == 0, RuntimeError,
            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
            value.dim(), " dimension(s).");
-  MT_CHECK(index.dtype() == DType::kInt64, IndexError,
+  MT_CHECK(is_index_dtype(index.dtype(), self.device()), IndexError,
            "index_fill_(): Expected dtype int64 for index.");
   wrap_dim(dim, self.dim());
   MT_CHECK(index.dim() <= 1, RuntimeError, "Index has to be a vector/scalar");
@@ -273,7 +274,7 @@ void scatter_reduce(const Tensor& self,
 }
 
 TensorSpec take(const Tensor& self, const Tensor& index) {
-  MT_CHECK(index.dtype() == DType::kInt64, RuntimeError,
+  MT_CHECK(is_index_dtype(index.dtype(), self.device()), RuntimeError,
            "take(): Expected a long tensor for index, but got ", legacy_name(index.dtype()));
   MT_CHECK(self.numel() > 0 || index.numel() == 0, IndexError,
            "take(): tried to take from an empty tensor");
@@ -431,6 +432,13 @@ void define_indexing(Registry& ops) {
       .doc("Reduces the elements of `src` into the places that their indices name.",
            ">>> torch.zeros(2).scatter_reduce_(0, torch.tensor([1, 1]), torch.ones(2), 'sum')\n"
            "tensor([0., 2.])");
+  ops.define("one_hot(Tensor self, int num_classes=-1) -> Tensor")
+      .nn_function()
+      .device_example("F.one_hot(rows, 3)")
+      .doc("A new last dimension with 1 at the index that the element names, else 0.",
+           ">>> F.one_hot(torch.tensor([0, 2]), 3)\n"
+           "tensor([[1, 0, 0],\n"
+           "        [0, 0, 1]])");
   ops.define("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor")
       .variants(kOutVariant)
       .out_dtype(TargetDType::kSame)

@@ -3,13 +3,16 @@
 #include "mindtorch/ops/definitions/rules.h"
 #include "mindtorch/ops/functions/declare.h"
 #include "mindtorch/ops/reduction.h"
+#include "mindtorch/tensor/accelerators.h"
 
 namespace mindtorch::ops {
 namespace {
 
 void check_class_dtypes(const Tensor& self, const Tensor& target, const Tensor& weight) {
-  MT_CHECK(target.dtype() == DType::kInt64 || target.dtype() == DType::kUInt8, RuntimeError,
-           "expected target dtype to be Long or Byte, but got ", legacy_name(target.dtype()));
+  const bool is_class =
+      is_index_dtype(target.dtype(), self.device()) || target.dtype() == DType::kUInt8;
+  MT_CHECK(is_class, RuntimeError, "expected target dtype to be Long or Byte, but got ",
+           legacy_name(target.dtype()));
   MT_CHECK(is_floating_point(self.dtype()), NotImplementedError,
            "\"nll_loss_out_frame\" not implemented for '", legacy_name(self.dtype()), "'");
   MT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), RuntimeError,

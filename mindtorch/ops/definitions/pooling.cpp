@@ -363,6 +363,12 @@ void define_pooling(Registry& ops) {
       .autocast_on_cpu(AutocastPolicy::kFloat32)
       .device_example("F.adaptive_avg_pool3d(volume, 2)")
       .internal();
+  ops.define("adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor")
+      .device_example("torch.ops.aten.adaptive_avg_pool2d(image, [2, 2])")
+      .internal();
+  ops.define("adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
+      .device_example("torch.ops.aten.adaptive_avg_pool3d(volume, [2, 2, 2])")
+      .internal();
   ops.define<adaptive_avg_pool_backward<2>>(
          "_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
       .device_example("grad(F.adaptive_avg_pool2d(image, 2).sum(), image)")

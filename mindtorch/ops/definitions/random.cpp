@@ -481,6 +481,13 @@ void define_random(Registry& ops) {
       .device_example("torch.ops.aten.rrelu_with_noise(x, x.clone(), 0.1, 0.2, True)")
       .internal();
   ops.define(
+         "rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, "
+         "Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> "
+         "Tensor(a!)")
+      .random()
+      .device_example("torch.ops.aten.rrelu_with_noise_(x.clone(), x.clone(), 0.1, 0.2, True)")
+      .internal();
+  ops.define(
          "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, "
          "Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> "
          "(Tensor, Tensor)")

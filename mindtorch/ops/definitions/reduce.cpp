@@ -305,6 +305,8 @@ void define_reduce(Registry& ops) {
       .doc("Whether no element is 0.", ">>> torch.all(torch.tensor([0, 1]))\ntensor(False)");
   ops.define("var(Tensor self, bool unbiased) -> Tensor").device_example("x.var(False)");
   ops.define("var.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")
+      .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast)
       .device_example("x.var(1, unbiased=False)");
   ops.define<var>(
          "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "
@@ -317,6 +319,8 @@ void define_reduce(Registry& ops) {
            ">>> torch.var(torch.tensor([1., 2., 3.]))\ntensor(1.)");
   ops.define("std(Tensor self, bool unbiased) -> Tensor").device_example("x.std(False)");
   ops.define("std.dim(Tensor self, int[1]? dim, bool unbiased, bool keepdim=False) -> Tensor")
+      .variants(kOutVariant)
+      .out_dtype(TargetDType::kCast)
       .device_example("x.std(1, unbiased=False)");
   ops.define<var>(
          "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool "

@@ -167,7 +167,9 @@ def _native_batch_norm(input, weight, bias, running_mean, running_var, training,
         variance, mean = torch.var_mean(wide, dims, correction=0)
         saved = mean, torch.rsqrt(variance + eps)
     else:
-        saved = input.new_empty(0), input.new_empty(0)
+        # As torch has it: nothing on the CPU, elsewhere one for each channel.
+        channels = 0 if input.is_cpu else input.shape[1]
+        saved = input.new_zeros(channels), input.new_zeros(channels)
     result = _F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     return result, *saved
 
@@ -250,7 +252,6 @@ FUNCTIONS = {
         self, indices, values, accumulate
     ),
     "_unsafe_masked_index": _unsafe_masked_index,
-    "one_hot": _F.one_hot,
     # softmax, dropout, attention
     "_log_softmax": _softmax(torch.log_softmax),
     "_safe_softmax": _safe_softmax,
@@ -273,8 +274,6 @@ FUNCTIONS = {
     "native_batch_norm": _native_batch_norm,
     # convolutions, pooling, images
     "_convolution": lambda *args: torch.convolution(*args[:9]),
-    "adaptive_avg_pool2d": _F.adaptive_avg_pool2d,
-    "adaptive_avg_pool3d": _F.adaptive_avg_pool3d,
     "affine_grid_generator": lambda theta, size, align_corners: _F.affine_grid(
         theta, size, align_corners=align_corners
     ),

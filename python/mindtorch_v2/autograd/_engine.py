@@ -123,6 +123,12 @@ def _make_grad(i, output, grad, is_batched):
             f"shape of corresponding output, but a mismatch was detected: {found} If you only "
             "want some tensors in `grad_output` to be considered batched, consider using vmap."
         )
+    if output.dtype.is_complex != grad.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"Mismatch in dtype: grad_output[{i}] has a dtype of {grad.dtype} and output[{i}] has "
+            f"a dtype of {output.dtype}."
+        )
     return grad
 
 

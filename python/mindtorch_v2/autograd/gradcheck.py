@@ -145,7 +145,8 @@ def _differentiable(outputs):
 
 
 def _random_grad(output, non_contiguous):
-    dtype = output.dtype if output.dtype.is_floating_point else torch.float64
+    is_number = output.dtype.is_floating_point or output.dtype.is_complex
+    dtype = output.dtype if is_number else torch.float64
     shape = (*output.shape, 2) if non_contiguous else output.shape
     made = torch.rand(shape, dtype=dtype, device=output.device) * 2 - 1
     return (made[..., 0] if non_contiguous else made).requires_grad_()

@@ -56,7 +56,7 @@ max_pool3d, max_pool3d_with_indices = _max_pool(
 
 
 def _adaptive_size(output_size, input, n):
-    if isinstance(output_size, (list, tuple)):
+    if isinstance(output_size, (list, tuple)) or hasattr(output_size, "__len__"):
         if len(input.shape) <= len(output_size):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
         last = input.shape[-len(output_size) :]

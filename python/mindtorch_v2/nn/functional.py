@@ -359,32 +359,4 @@ def embedding(
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-def one_hot(tensor, num_classes=-1):
-    """A new last dimension with 1 at the index that the element names, else 0.
-
-    >>> F.one_hot(torch.tensor([0, 2]), 3)
-    tensor([[1, 0, 0],
-            [0, 0, 1]])
-    """
-    if tensor.dtype != torch.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if tensor.numel() == 0:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        return torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device)
-    # Inside vmap the values of one sample cannot be looked at.
-    if not tensor.is_meta and (num_classes == -1 or torch._C._batch_info(tensor) is None):
-        if tensor.min().item() < 0:
-            raise RuntimeError("Class values must be non-negative.")
-        largest = tensor.max().item()
-        if num_classes == -1:
-            num_classes = largest + 1
-        elif largest >= num_classes:
-            raise RuntimeError("Class values must be smaller than num_classes.")
-    if num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
-    result = torch.zeros(*tensor.shape, num_classes, dtype=torch.int64, device=tensor.device)
-    return result.scatter_(-1, tensor.unsqueeze(-1), 1)
-
-
 _make_overridable(globals())

@@ -63,9 +63,9 @@ def npu_gelu(self, *, approximate="none"):
     return F.gelu(self, approximate=approximate)
 
 
-def fast_gelu(self):
+def fast_gelu(input):
     """x * sigmoid(1.702 * x)."""
-    return self * torch.sigmoid(1.702 * self)
+    return input * torch.sigmoid(1.702 * input)
 
 
 npu_fast_gelu = fast_gelu
@@ -180,6 +180,8 @@ def npu_softmax_cross_entropy_with_logits(self, labels):
 
 def batch_norm_reduce(input, eps):
     """(sums, sums of squares) of each channel, in float32."""
+    if input.dim() < 2:
+        raise RuntimeError(f"The dim input tensor [{input.dim()}] must more than 1.")
     dims = [dim for dim in range(input.dim()) if dim != 1]
     exact = input.float()
     return exact.sum(dims), exact.square().sum(dims)

@@ -70,8 +70,22 @@ Key select_key(const Key* keys, int64_t n, Key low, Key high, int64_t rank, Key*
   return kept[rank];
 }
 
+// Which of the elements equal to `key` has `rank` others before it, where equal ones stay in order.
+template <typename Key>
+int64_t find_ranked(const Key* keys, int64_t n, Key key, int64_t rank) {
+  int64_t before = std::count_if(keys, keys + n, [key](Key each) { return each < key; });
+  int64_t at = find_key(keys, n, key);
+  for (; before < rank; ++before) {
+    ++at;
+    at += find_key(keys + at, n - at, key);
+  }
+  return at;
+}
+
+enum class AmongEqual : uint8_t { kFirst, kRanked };
+
 // `choose_rank(keys, range)` gives the rank wanted, once the keys are known.
-template <typename T, typename ChooseRank>
+template <typename T, AmongEqual kAmongEqual = AmongEqual::kFirst, typename ChooseRank>
 void select_rank(const Wanted& wanted, ChooseRank choose_rank) {
   using Key = WideKey<T>;
   const int64_t n = wanted.n;
@@ -81,6 +95,12 @@ void select_rank(const Wanted& wanted, ChooseRank choose_rank) {
   const int64_t rank = choose_rank(keys, range);
   const Key key = select_key(keys, n, static_cast<Key>(range.low), static_cast<Key>(range.high),
                              rank, scratch.take<Key>(n));
+  if constexpr (kAmongEqual == AmongEqual::kRanked) {
+    const bool is_nan = kIsFloat<T> && key == kNanKey<T>;
+    if (wanted.index_out != nullptr && !is_nan) {
+      return emit<T>(wanted, find_ranked(keys, n, key, rank));
+    }
+  }
   emit<T>(wanted, find_key(keys, n, key));
 }
 
@@ -191,7 +211,7 @@ void median_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t
   const Wanted wanted{dtype, in, n, value_out, index_out};
   visit_dtype(dtype, [&]<typename T>() {
     // NaNs come last in order: where there is one, the last rank is one.
-    select_rank<T>(wanted, [n](const WideKey<T>*, const KeyRange& range) {
+    select_rank<T, AmongEqual::kRanked>(wanted, [n](const WideKey<T>*, const KeyRange& range) {
       return has_nan<T>(range) ? n - 1 : (n - 1) / 2;
     });
   });
@@ -200,7 +220,7 @@ void median_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t
 void nanmedian_row(DType dtype, const void* in, int64_t n, void* value_out, int64_t* index_out) {
   const Wanted wanted{dtype, in, n, value_out, index_out};
   visit_dtype(dtype, [&]<typename T>() {
-    select_rank<T>(wanted, [n](const WideKey<T>* keys, const KeyRange& range) {
+    select_rank<T, AmongEqual::kRanked>(wanted, [n](const WideKey<T>* keys, const KeyRange& range) {
       if (!has_nan<T>(range)) return (n - 1) / 2;
       const int64_t numbers = n - std::count(keys, keys + n, WideKey<T>{kNanKey<T>});
       return std::max<int64_t>(numbers - 1, 0) / 2;
