@@ -21,7 +21,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(mindtorch_warnings INTERFACE -Wno-restrict -Wno-stringop-overflow
                                                       -Wno-array-bounds)
 endif()
-if(MINDTORCH_GROUPS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC takes what a group includes for headers, whose types should not depend on unnamed namespaces.
   target_compile_options(mindtorch_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
@@ -62,7 +62,7 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Reading the standard headers is a third of what a source costs to compile. Every source still
-# includes what it uses: preset asan builds without this.
+# includes what it uses: `make includes` checks that.
 function(mindtorch_precompile_headers target)
   if(MINDTORCH_PRECOMPILED_HEADERS)
     target_precompile_headers(

@@ -51,7 +51,7 @@ set(mindtorch_simd_definition "HWY_DISABLED_TARGETS=(${disabled_simd})")
 # including it again; here that file is the group, so that all sources see one set at a time.
 function(mindtorch_simd_sources target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "GROUP" "SOURCES")
-  if(ARG_GROUP AND MINDTORCH_GROUPS)
+  if(ARG_GROUP)
     set(name "groups/${target}/${ARG_GROUP}.cpp")
     string(CONCAT again "#undef HWY_TARGET_INCLUDE\n" "#define HWY_TARGET_INCLUDE \"${name}\"\n")
     mindtorch_includes(includes ${ARG_SOURCES})

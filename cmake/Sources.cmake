@@ -1,8 +1,8 @@
 # Small sources are compiled in groups, one compiler run for each: reading the headers takes ten times
 # as long as compiling what a source adds to them. A group is a list that somebody wrote, not so and so
 # many files in alphabetical order: what a change compiles again can be seen, and names that meet in a
-# group meet in every build. With MINDTORCH_GROUPS=OFF (the preset asan) every source is compiled alone,
-# and shows that it includes what it uses.
+# group meet in every build. tools/check_includes.py (`make includes`) shows that every source includes
+# what it uses.
 #
 # CMake's own unity builds name their sources by absolute paths, which two checkouts that share a
 # compiler cache do not have in common; these do not.
@@ -30,13 +30,9 @@ endfunction()
 # instructions.
 function(mindtorch_sources target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "FOR_SIZE" "GROUP" "SOURCES")
-  if(MINDTORCH_GROUPS)
-    mindtorch_includes(includes ${ARG_SOURCES})
-    set(sources ${PROJECT_BINARY_DIR}/groups/${target}/${ARG_GROUP}.cpp)
-    file(CONFIGURE OUTPUT ${sources} CONTENT "${includes}" @ONLY)
-  else()
-    list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]" OUTPUT_VARIABLE sources)
-  endif()
+  mindtorch_includes(includes ${ARG_SOURCES})
+  set(sources ${PROJECT_BINARY_DIR}/groups/${target}/${ARG_GROUP}.cpp)
+  file(CONFIGURE OUTPUT ${sources} CONTENT "${includes}" @ONLY)
   target_sources(${target} PRIVATE ${sources})
   if(ARG_FOR_SIZE AND CMAKE_BUILD_TYPE STREQUAL "Release")
     # They cannot share headers that were compiled for speed.

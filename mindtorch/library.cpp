@@ -68,9 +68,9 @@ const Registry& registry() {
     define_unary(ops);
     define_views(ops);
     define_windows(ops);
+    functional::register_composites(ops);
     cpu::register_cpu(ops);
     ascend::register_ascend(ops);
-    functional::register_composites(ops);
     autograd::install(ops);
     autocast::install();
     batching::install(ops);

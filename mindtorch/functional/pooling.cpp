@@ -48,32 +48,14 @@ Pair max_pool1d_with_indices(const Tensor& self,
       max_pool2d_with_indices(unsqueeze(self, -2), {1, k}, {1, s}, {0, p}, {1, d}, ceil_mode);
   return {squeeze(values, -2), squeeze(indices, -2)};
 }
-Tensor max_pool1d(const Tensor& self,
-                  IntList kernel_size,
-                  IntList stride,
-                  IntList padding,
-                  IntList dilation,
-                  bool ceil_mode) {
-  return std::get<0>(
-      mindtorch::max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-Tensor max_pool2d(const Tensor& self,
-                  IntList kernel_size,
-                  IntList stride,
-                  IntList padding,
-                  IntList dilation,
-                  bool ceil_mode) {
-  return std::get<0>(
-      mindtorch::max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
-}
-Tensor max_pool3d(const Tensor& self,
-                  IntList kernel_size,
-                  IntList stride,
-                  IntList padding,
-                  IntList dilation,
-                  bool ceil_mode) {
-  return std::get<0>(
-      mindtorch::max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+template <auto WithIndices>
+Tensor max_pool(const Tensor& self,
+                IntList kernel_size,
+                IntList stride,
+                IntList padding,
+                IntList dilation,
+                bool ceil_mode) {
+  return std::get<0>(WithIndices(self, kernel_size, stride, padding, dilation, ceil_mode));
 }
 
 void check_line(const char* name, const Tensor& self) {
@@ -116,9 +98,9 @@ Pair adaptive_max_pool1d(const Tensor& self, IntList output_size) {
 
 void compose_pooling(ops::Registry& registry) {
   registry.composite<max_pool1d_with_indices>("max_pool1d_with_indices");
-  registry.composite<max_pool1d>("max_pool1d");
-  registry.composite<max_pool2d>("max_pool2d");
-  registry.composite<max_pool3d>("max_pool3d");
+  registry.composite<max_pool<mindtorch::max_pool1d_with_indices>>("max_pool1d");
+  registry.composite<max_pool<mindtorch::max_pool2d_with_indices>>("max_pool2d");
+  registry.composite<max_pool<mindtorch::max_pool3d_with_indices>>("max_pool3d");
   registry.composite<avg_pool1d>("avg_pool1d");
   registry.composite<adaptive_avg_pool1d>("adaptive_avg_pool1d");
   registry.composite<adaptive_avg_pool2d>("adaptive_avg_pool2d");

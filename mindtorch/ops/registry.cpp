@@ -155,6 +155,14 @@ KernelStatement& KernelStatement::keeps(AuxiliaryFn describe) {
   return *this;
 }
 
+void KernelStatement::run_by(ImplFn impl, Signature predicate, Location location) {
+  check_signature(predicate, location);
+  MT_CHECK(op_.fallback != nullptr, RuntimeError, "the kernel at ", location.file, ":",
+           location.line, " takes some calls only, but nothing runs the others: op ",
+           op_.schema.full_name(), " has no fallback");
+  kernel_.impl = impl;
+}
+
 void KernelStatement::check_signature(Signature signature, Location location) const {
   Registry::check_signature(op_.schema, signature, location);
 }

@@ -49,10 +49,12 @@ class MT_API KernelStatement {
   }
 
  protected:
-  void check_signature(Signature signature, Location location) const;
-  void run_by(ImplFn impl) { kernel_.impl = impl; }
+  // The kernel, which runs some calls itself and hands the others to the op's fallback.
+  void run_by(ImplFn impl, Signature predicate, Location location);
 
  private:
+  void check_signature(Signature signature, Location location) const;
+
   Registry& registry_;
   const Op& op_;
   Kernel& kernel_;
@@ -325,11 +327,11 @@ KernelStatement& KernelStatement::keeps(Location location) {
 template <auto Function>
 template <auto Predicate>
 FunctionStatement<Function> FunctionStatement<Function>::when(Location location) {
-  check_signature(signature(Predicate), location);
-  run_by([](Launch& launch, Args args, std::span<Tensor> outputs) {
-    const ImplFn impl = call_boxed<Predicate>(args) ? &boxed_kernel<Function> : launch.op->fallback;
-    impl(launch, args, outputs);
-  });
+  const ImplFn impl = [](Launch& launch, Args args, std::span<Tensor> outputs) {
+    const bool takes = call_boxed<Predicate>(args);
+    (takes ? &boxed_kernel<Function> : launch.op->fallback)(launch, args, outputs);
+  };
+  run_by(impl, signature(Predicate), location);
   return *this;
 }
 

@@ -39,7 +39,7 @@ Arena& ArenaSet::find_or_add(driver::StreamHandle stream, PrivatePool* owner) {
 
 bool ArenaSet::disown(const PrivatePool* owner) {
   bool done = false;
-  with_all_locked([&](const auto& arenas) {
+  with_all_locked([&](const auto& arenas) MT_REQUIRES(mutex_) {
     if (selections_.load() > 0) return;
     size_t count = 0;
     for (const auto& arena : arenas) {

@@ -73,9 +73,9 @@ class ArenaSet {
   const uint64_t serial_;  // identifies the set in the threads' caches
   SplitRules rules_;
   PeakTracker peaks_;
-  std::mutex mutex_;  // the lists
-  std::vector<std::unique_ptr<Arena>> arenas_;
-  std::vector<Arena*> unowned_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Arena>> arenas_ MT_GUARDED_BY(mutex_);
+  std::vector<Arena*> unowned_ MT_GUARDED_BY(mutex_);
   PrivatePool nobody_;              // the owner of the unowned
   std::atomic<int> selections_{0};  // rises under the mutex
 };

@@ -140,6 +140,45 @@ TEST(Registry, AnOpHasOneKernelForEachDevice) {
   EXPECT_FALSE(ops.at("a").kernel(DeviceType::kCuda));
 }
 
+bool is_one_element(const Tensor& self) { return self.numel() == 1; }
+bool is_any(const Tensor&, int64_t) { return true; }
+int g_ran = 0;
+void kernel_of_some(Launch&, const Tensor&, Tensor&) { g_ran = 1; }
+void kernel_of_others(Launch&, const Tensor&, Tensor&) { g_ran = 2; }
+
+TEST(Registry, CallsThatAKernelDoesNotTakeGoToTheFallback) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor");
+  ops.fallback<kernel_of_others>("a");
+  ops.kernel<kernel_of_some>(DeviceType::kCpu, "a").when<is_one_element>().takes(kFloatTypes);
+  const Op& op = ops.at("a");
+  EXPECT_EQ(op.kernel(DeviceType::kCpu).takes, kFloatTypes);
+  Launch launch{DeviceType::kCpu, {}, &op};
+  for (const int64_t size : {1, 2}) {
+    const Tensor tensor = Tensor::make({size}, DType::kFloat32);
+    const Value args[] = {tensor};
+    Tensor out = Tensor::make({size}, DType::kFloat32);
+    op.kernel(DeviceType::kCpu).impl(launch, Args(args), {&out, 1});
+    EXPECT_EQ(g_ran, size);
+  }
+}
+
+TEST(Registry, AKernelThatTakesSomeCallsNeedsAFallback) {
+  Registry ops;
+  ops.define<like>("a(Tensor self) -> Tensor");
+  const auto take_some = [&] {
+    ops.kernel<kernel_of_some>(DeviceType::kCpu, "a").when<is_one_element>();
+  };
+  EXPECT_NE(error_of<RuntimeError>(take_some).find("op a has no fallback"), std::string::npos);
+  const auto wrong_outputs = [&] { ops.fallback<two_outputs>("a"); };
+  EXPECT_NE(error_of<RuntimeError>(wrong_outputs).find("outputs"), std::string::npos);
+  ops.fallback<kernel_of_others>("a");
+  const auto wrong_arguments = [&] {
+    ops.kernel<unary_kernel>(DeviceType::kNpu, "a").when<is_any>();
+  };
+  EXPECT_NE(error_of<RuntimeError>(wrong_arguments).find("signature"), std::string::npos);
+}
+
 TEST(Registry, DerivesInplaceAndOutForms) {
   Registry ops;
   ops.define<like>("a.x(Tensor self) -> Tensor").variants(kInplaceAndOut).also({"b"});
