@@ -52,6 +52,8 @@ NNOPBASE_RESULTS = {
     )
 }  # fmt: skip
 PHASE_ONE_TAIL = ["uint64_t* workspaceSize", "aclOpExecutor** executor"]
+# In the parameters' place: not public; not exported, but named in the list of all functions.
+UNTYPED, LEFT_OUT = UNKNOWN = ("?", "-")
 PHASE_TWO = [
     "void* workspace", "uint64_t workspaceSize", "aclOpExecutor* executor", "aclrtStream stream"
 ]  # fmt: skip
@@ -101,10 +103,18 @@ def read_others(tables):
 
 
 def read_operators(tables):
-    for name, *arguments in rows(tables / "operators.tsv"):
+    """Those whose parameters are known."""
+    every = [*rows(tables / "operators.tsv"), *rows(tables / "operators_newer.tsv")]
+    for name, *arguments in every:
+        if arguments and arguments[0] in UNKNOWN:
+            continue
         first = parameters("".join(arguments)) + PHASE_ONE_TAIL
         yield Function("opapi", f"{name}GetWorkspaceSize", "aclnnStatus", first)
         yield Function("opapi", name, "aclnnStatus", PHASE_TWO)
+
+
+def read_unknown(tables, mark):
+    return [name for name, *rest in rows(tables / "operators_newer.tsv") if rest == [mark]]
 
 
 def constants_of(tables):
@@ -204,6 +214,19 @@ def tensor_names(functions):
     return "".join(sorted(lines))
 
 
+def untyped_operators(tables):
+    """Both phases of those whose parameters are unknown, and a name for each that is left out, by
+    which the list of all functions finds it and no program does."""
+    text = ""
+    for name in read_unknown(tables, UNTYPED):
+        for phase in (f"{name}GetWorkspaceSize", name):
+            text += f'__attribute__((weak, visibility("default"))) int {phase}() {{\n'
+            text += f'  return sim::unsupported("{phase}", sim::kNoKernel);\n}}\n'
+    for name in read_unknown(tables, LEFT_OUT):
+        text += f'__attribute__((visibility("default"))) void mtsim_left_out_{name}() {{}}\n'
+    return text
+
+
 def source(includes, body):
     lines = "".join(f'#include "{name}"\n' for name in includes)
     return f'// Written by tools/make_acl_abi.py.\n{lines}\nextern "C" {{\n\n{body}\n}}\n'
@@ -227,6 +250,8 @@ def main():
         own = [f for f in own if f.arguments != PHASE_TWO]
         other = [f for f in others if library in (f.library, ALSO_IN.get(f.library))]
         body = "\n".join([*map(unsupported, own), *map(unsupported_other, other)])
+        if library == "opapi":
+            body += "\n" + untyped_operators(tables)
         write(
             out / "simulator" / f"{library}_symbols.cpp",
             source([abi, "simulator/ascend/core/unsupported.h"], body),

@@ -271,9 +271,11 @@ def device_module_stub(kind):
 
     module = importlib.import_module(f"mindtorch_v2.{kind}")
     text = stub_devices.MODULE_HEAD
-    only_npu = ("doctor", "simulator") if kind == "npu" else ()
+    only_npu = ("doctor", "settings", "simulator") if kind == "npu" else ()
     for submodule in sorted(("amp", "graphs", "memory", "random", "streams", *only_npu)):
         text += f"from mindtorch_v2.{kind} import {submodule} as {submodule}\n"
+    for name in module.settings.__all__ if only_npu else ():
+        text += f"from mindtorch_v2.{kind}.settings import {name} as {name}\n"
     classes = {"kind": kind, "graph": f"{kind.upper()}Graph"}
     text += stub_devices.MODULE_CLASSES.format(**classes)
     for name, function in sorted(vars(module).items()):

@@ -26,6 +26,9 @@ def main():
     source, target, *names = sys.argv[1:]
     if not names:
         names = [name for name, *_ in make_acl_abi.rows(TABLES / "functions_newer.tsv")]
+        for name, *parameters in make_acl_abi.rows(TABLES / "operators_newer.tsv"):
+            if parameters != [make_acl_abi.LEFT_OUT]:
+                names += [f"{name}GetWorkspaceSize", name]
     libraries = {path.name: path.read_bytes() for path in pathlib.Path(source).glob("lib*.so")}
     for name in names:
         if not any(b"\0" + name.encode() + b"\0" in data for data in libraries.values()):

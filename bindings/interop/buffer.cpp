@@ -153,9 +153,11 @@ static int fill_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->buf = data == nullptr ? nothing : data;
   view->obj = Py_NewRef(self);
   view->len = tensor.numel() * tensor.element_size();
-  view->itemsize = tensor.element_size();
   view->readonly = 0;
-  view->ndim = static_cast<int>(ndim);
+  // Who asks for no shape gets a row: memoryview reads as many sizes as there are dims.
+  const bool plain = !wants(PyBUF_ND) && !wants(PyBUF_FORMAT);
+  view->itemsize = plain ? 1 : tensor.element_size();
+  view->ndim = wants(PyBUF_ND) ? static_cast<int>(ndim) : 1;
   view->format = wants(PyBUF_FORMAT) ? const_cast<char*>(format) : nullptr;
   view->shape = wants(PyBUF_ND) ? lists : nullptr;
   view->strides = wants(PyBUF_STRIDES) ? lists + ndim : nullptr;

@@ -37,6 +37,7 @@ nb::list op_locations(const std::string& name) {
     if (op.schema.name != name && op.schema.full_name() != name) continue;
     add(op, "definition", nb::none(), op.location);
     if (op.composite != nullptr) add(op, "composite", nb::none(), op.composite_location);
+    if (op.fallback != nullptr) add(op, "fallback", nb::none(), op.composite_location);
     const ops::Op& base = op.base != nullptr ? *op.base : op;
     for (int i = 0; i < kDeviceTypeCount; ++i) {
       const auto type = static_cast<DeviceType>(i);

@@ -58,6 +58,8 @@ struct RuleCall {
 enum class Saves : uint8_t { kNothing, kMeta, kTensor };
 
 using BackwardFn = void (*)(Backward&, const RuleCall&);
+// torch's name for the node of a call, by its arguments; without the tensors.
+using NameFn = std::string (*)(ops::Args);
 
 // The derivative of an op that is not pointwise.
 struct BackwardRule {
@@ -70,8 +72,9 @@ struct BackwardRule {
   BackwardFn apply = nullptr;
   std::vector<Param> params;
   std::vector<Saves> outputs;
-  std::string name;      // of the node; empty: made of the op's name
-  int numbered_by = -1;  // the parameter that makes it Backward1 where it is given
+  std::string name;          // of the node; empty: made of the op's name
+  NameFn name_of = nullptr;  // where the name depends on the arguments
+  int numbered_by = -1;      // the parameter that makes it Backward1 where it is given
   // Knows of conjugates. Of all others the derivative is that of a holomorphic function: see
   // conjugate_if_complex().
   bool knows_complex = false;
@@ -146,6 +149,10 @@ class MT_API Derivatives {
     }
     Definition& named(std::string name) {
       rule_.name = std::move(name);
+      return *this;
+    }
+    Definition& named(NameFn name) {
+      rule_.name_of = name;
       return *this;
     }
 

@@ -92,6 +92,14 @@ void RuleNode::save_outputs(std::span<const Tensor> outputs) {
 
 std::string RuleNode::name() const {
   if (!rule_.name.empty()) return rule_.name;
+  if (rule_.name_of != nullptr) {
+    SmallVector<ops::Value, 8> values(rule_.params.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (rule_.params[i].saves == Saves::kNothing)
+        values[i] = dispatch::decode(args_[i], payload_);
+    }
+    return rule_.name_of({values.data(), values.size()});
+  }
   if (rule_.numbered_by < 0) return node_name(op_);
   const bool given = args_[static_cast<size_t>(rule_.numbered_by)].kind != ops::ValueKind::kNone;
   return camel_name(op_) + (given ? "Backward1" : "Backward0");

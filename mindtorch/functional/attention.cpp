@@ -1,11 +1,18 @@
-// scaled_dot_product_attention: torch's rules around the op that computes it.
+// scaled_dot_product_attention: torch's rules around the op that computes it, and its formula for
+// calls that no kernel takes.
+#include "mindtorch/functional/attention.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
+#include "mindtorch/dispatch/eager/layers.h"
+#include "mindtorch/dispatch/execute/executor.h"
 #include "mindtorch/functional/composites.h"
 #include "mindtorch/functional/dropout.h"
 #include "mindtorch/functional/functions.h"
+#include "mindtorch/functional/has_kernel.h"
 #include "mindtorch/ops/dtype_limits.h"
 
 namespace mindtorch::functional {
@@ -83,6 +90,16 @@ DType wide_dtype(const Tensor& query) {
   return query.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
 }
 
+// In float32, or float64, as far as the device multiplies matrices of it.
+Tensor product(const Tensor& left, const Tensor& right, DType narrow) {
+  static const ops::Op& op = ops::registry().at("bmm");
+  const DType wide = wide_dtype(left);
+  const DType dtype = has_kernel(op, left.device().type, wide) ? wide : narrow;
+  return as_dtype(matmul(as_dtype(left, dtype), as_dtype(right, dtype)), wide);
+}
+
+Tensor mT(const Tensor& tensor) { return transpose(tensor, -2, -1); }
+
 const Scalar kHidden(-std::numeric_limits<double>::infinity());
 
 // Of a matrix of scores for each head, which may be as many in key as in query. In float32, or
@@ -90,8 +107,7 @@ const Scalar kHidden(-std::numeric_limits<double>::infinity());
 Tensor attention_scores(
     const Tensor& query, const Tensor& key, const Tensor& mask, bool is_causal, double scale) {
   const DType wide = wide_dtype(query);
-  Tensor scores =
-      mul(matmul(as_dtype(query, wide), transpose(as_dtype(key, wide), -2, -1)), Scalar(scale));
+  Tensor scores = mul(product(query, mT(key), query.dtype()), Scalar(scale));
   if (is_causal) {
     const Tensor seen = ones({query.size(-2), key.size(-2)}, DType::kBool, query.device());
     scores = masked_fill(scores, logical_not(tril(seen)), kHidden);
@@ -126,7 +142,7 @@ Tensor with_dropout(const Tensor& query,
     bernoulli_(kept, 1 - dropout_p);
     weights = mul(weights, div_(kept, Scalar(1 - dropout_p)));
   }
-  return as_dtype(matmul(weights, as_dtype(value, wide_dtype(query))), query.dtype());
+  return as_dtype(product(weights, value, query.dtype()), query.dtype());
 }
 
 struct Settings {
@@ -221,9 +237,114 @@ Tensor scaled_dot_product_attention(const Tensor& query,
   return attend(query, key, value, attn_mask, settings, false);
 }
 
+// --- what kernels leave to other ops ---
+
+// As many heads of key or value as query has.
+struct SharedHeads {
+  explicit SharedHeads(const AttentionCall& call)
+      : count(call.query.dim() < 3 ? 1 : call.key.size(-3)),
+        times(count == 0 || call.query.dim() < 3 ? 1 : call.query.size(-3) / count) {}
+
+  Tensor repeated(const Tensor& tensor) const {
+    return times == 1 ? tensor : repeat_interleave(tensor, times, -3);
+  }
+  // The gradient of what was repeated.
+  Tensor summed(const Tensor& grad) const {
+    return times == 1 ? grad : sum(unflatten(grad, -3, {count, times}), IntList{-3}, false);
+  }
+
+  int64_t count;
+  int64_t times;
+};
+
+// What dropout leaves of weights, or of their gradient.
+Tensor kept(const AttentionCall& call, const Tensor& weights) {
+  return call.dropped.defined() ? _masked_dropout(weights, call.dropped, call.dropout_p) : weights;
+}
+
+// Ops of a kernel: they run now, and no layer sees them again.
+struct InsideKernel {
+  const dispatch::NoRecordGuard now;
+  const dispatch::SkipLayer layers{dispatch::kLayersAboveBackend};
+};
+
+void flash_attention(ops::Launch&,
+                     const Tensor& query,
+                     const Tensor& key,
+                     const Tensor& value,
+                     const Tensor& attn_mask,
+                     bool is_causal,
+                     double scale,
+                     bool,
+                     const Tensor& dropped,
+                     double dropout_p,
+                     Tensor& out,
+                     Tensor&,
+                     Tensor&) {
+  const InsideKernel inside;
+  copy_(out, attention({query, key, value, attn_mask, is_causal, scale, dropped, dropout_p}));
+}
+
+void flash_attention_backward(ops::Launch&,
+                              const Tensor& grad_out,
+                              const Tensor& query,
+                              const Tensor& key,
+                              const Tensor& value,
+                              const Tensor&,
+                              const Tensor&,
+                              const Tensor&,
+                              const Tensor& attn_mask,
+                              bool is_causal,
+                              double scale,
+                              const Tensor& dropped,
+                              double dropout_p,
+                              Tensor& grad_query,
+                              Tensor& grad_key,
+                              Tensor& grad_value) {
+  const InsideKernel inside;
+  AttentionGradients made;
+  attention_backward(grad_out, {query, key, value, attn_mask, is_causal, scale, dropped, dropout_p},
+                     made);
+  copy_(grad_query, made.query);
+  copy_(grad_key, made.key);
+  copy_(grad_value, made.value);
+}
+
 }  // namespace
 
+Tensor attention(const AttentionCall& call) {
+  const SharedHeads heads(call);
+  const Tensor weights = _attention_weights(call.query, heads.repeated(call.key), call.mask,
+                                            call.is_causal, call.scale);
+  return product(kept(call, weights), heads.repeated(call.value), call.query.dtype());
+}
+
+void attention_backward(const Tensor& grad_out,
+                        const AttentionCall& call,
+                        AttentionGradients& gradients) {
+  const DType narrow = call.query.dtype();
+  const SharedHeads heads(call);
+  const Tensor key = heads.repeated(call.key);
+  const Tensor weights = _attention_weights(call.query, key, call.mask, call.is_causal, call.scale);
+  if (gradients.of_value) {
+    gradients.value = heads.summed(product(mT(kept(call, weights)), grad_out, narrow));
+  }
+  if (!gradients.of_query && !gradients.of_key && !gradients.of_mask) return;
+  const Tensor of_kept = product(grad_out, mT(heads.repeated(call.value)), narrow);
+  const Tensor of_weights = mul(weights, kept(call, of_kept));
+  const Tensor of_scores = sub(of_weights, mul(weights, sum(of_weights, IntList{-1}, true)));
+  if (gradients.of_mask) gradients.mask = of_scores;
+  const Tensor scaled = mul(of_scores, Scalar(call.scale));
+  if (gradients.of_query) gradients.query = product(scaled, key, narrow);
+  if (gradients.of_key) {
+    gradients.key = heads.summed(product(mT(scaled), call.query, narrow));
+  }
+}
+
 void compose_attention(ops::Registry& registry) {
+  constexpr const char* kOp = "_scaled_dot_product_flash_attention";
+  registry.fallback<flash_attention>(kOp);
+  registry.fallback<flash_attention_backward>(std::string(kOp) + "_backward");
   registry.composite<attention_scores>("_attention_scores");
   registry.composite<attention_weights>("_attention_weights");
   registry.composite<scaled_dot_product_attention>("scaled_dot_product_attention");

@@ -297,72 +297,39 @@ Notes with_notes(const BagCall& call) {
           call.mode == kMean ? clone(sizes) : as_index(rows_of_largest(call))};
 }
 
-Notes embedding_bag(const Tensor& weight,
-                    const Tensor& indices,
-                    const Tensor& offsets,
-                    bool scale_grad_by_freq,
-                    int64_t mode,
-                    bool sparse,
-                    const Tensor& per_sample_weights,
-                    bool include_last_offset) {
-  return with_notes({weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                     include_last_offset, -1});
-}
-Notes embedding_bag_padded(const Tensor& weight,
-                           const Tensor& indices,
-                           const Tensor& offsets,
-                           bool scale_grad_by_freq,
-                           int64_t mode,
-                           bool sparse,
-                           const Tensor& per_sample_weights,
-                           bool include_last_offset,
-                           std::optional<int64_t> padding_idx) {
-  return with_notes({weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                     include_last_offset, wrapped_padding(weight, padding_idx)});
-}
-Notes embedding_bag_by_number(const Tensor& weight,
-                              const Tensor& indices,
-                              const Tensor& offsets,
-                              bool scale_grad_by_freq,
-                              int64_t mode,
-                              bool sparse,
-                              const Tensor& per_sample_weights,
-                              bool include_last_offset,
-                              int64_t padding_idx) {
-  return with_notes({weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-                     include_last_offset, padding_idx});
-}
-
-Tensor pooled_embedding(const Tensor& weight,
-                        const Tensor& indices,
-                        const Tensor& offsets,
-                        bool scale_grad_by_freq,
-                        int64_t mode,
-                        bool sparse,
-                        const Tensor& per_sample_weights,
-                        bool include_last_offset,
-                        std::optional<int64_t> padding_idx) {
-  const BagCall call = {weight,
-                        indices,
-                        offsets,
-                        scale_grad_by_freq,
-                        mode,
-                        sparse,
-                        per_sample_weights,
-                        include_last_offset,
-                        wrapped_padding(weight, padding_idx)};
+Tensor without_notes(const BagCall& call) {
   check(call);
   return pool(call);
+}
+
+// How overloads say which row is none.
+int64_t no_padding(const Tensor&) { return -1; }
+int64_t padding_number(const Tensor&, int64_t padding_idx) { return padding_idx; }
+
+template <auto Make, auto Padding, typename... Index>
+auto bags(const Tensor& weight,
+          const Tensor& indices,
+          const Tensor& offsets,
+          bool scale_grad_by_freq,
+          int64_t mode,
+          bool sparse,
+          const Tensor& per_sample_weights,
+          bool include_last_offset,
+          Index... padding_idx) {
+  return Make({weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+               include_last_offset, Padding(weight, padding_idx...)});
 }
 
 }  // namespace
 
 void compose_embedding(ops::Registry& registry) {
-  registry.composite<embedding_bag>("embedding_bag");
-  registry.composite<embedding_bag_padded>("embedding_bag.padding_idx");
-  registry.composite<embedding_bag_by_number>("_embedding_bag");
-  registry.composite<embedding_bag_by_number>("_embedding_bag_forward_only");
-  registry.composite<pooled_embedding>("_pooled_embedding");
+  using Maybe = std::optional<int64_t>;
+  constexpr auto kByNumber = &bags<with_notes, padding_number, int64_t>;
+  registry.composite<bags<with_notes, no_padding>>("embedding_bag");
+  registry.composite<bags<with_notes, wrapped_padding, Maybe>>("embedding_bag.padding_idx");
+  registry.composite<kByNumber>("_embedding_bag");
+  registry.composite<kByNumber>("_embedding_bag_forward_only");
+  registry.composite<bags<without_notes, wrapped_padding, Maybe>>("_pooled_embedding");
 }
 
 }  // namespace mindtorch::functional

@@ -4,11 +4,13 @@
 
 namespace mindtorch::functional {
 
-// Whether the tensor's device computes an op with its dtype. For other devices it is composed.
+// Whether a device computes an op with a dtype. For others it is composed.
+inline bool has_kernel(const ops::Op& op, DeviceType device, DType dtype) {
+  return op.has_kernel(device) &&
+         (device == DeviceType::kMeta || contains(op.kernel(device).takes, dtype));
+}
 inline bool has_kernel(const ops::Op& op, const Tensor& self) {
-  const Device device = self.device();
-  return op.has_kernel(device.type) &&
-         (device.is_meta() || contains(op.kernel(device.type).takes, self.dtype()));
+  return has_kernel(op, self.device().type, self.dtype());
 }
 
 }  // namespace mindtorch::functional

@@ -174,6 +174,8 @@ struct Op {
 
   // By device.
   Kernel kernels[kDeviceTypeCount];
+  // Computes it on any device, by other ops: calls that a device's kernel does not take.
+  ImplFn fallback = nullptr;
 
   // What may be written into. Behind all that every call reads.
   TargetTrait out{};
@@ -182,7 +184,7 @@ struct Op {
   NodeNames node_names{};
 
   Location location{};
-  Location composite_location{};
+  Location composite_location{};     // or of the fallback
   std::vector<std::string> aliases;  // other Python names: "subtract" of sub
   std::string doc;                   // one sentence
   std::string example;               // a doctest

@@ -76,12 +76,23 @@ KernelStatement Registry::add_kernel(DeviceType device,
                                      Location location,
                                      ImplFn impl,
                                      DynamicFn dynamic) {
-  const Op& op = at(name);
+  check_kernel(at(name), inputs, outputs, location);
+  return raw_kernel(device, name, impl, dynamic, location);
+}
+
+void Registry::check_kernel(const Op& op, Signature inputs, size_t outputs, Location location) {
   check_signature(op.schema, inputs, location);
   MT_CHECK(op.kind != OpKind::kKernel || op.schema.returns.size() == outputs, RuntimeError,
            "kernel at ", location.file, ":", location.line, " does not have the outputs of ",
            op.schema.str());
-  return raw_kernel(device, name, impl, dynamic, location);
+}
+
+void Registry::set_fallback(
+    std::string_view name, ImplFn function, Signature inputs, size_t outputs, Location location) {
+  Op& op = mutable_at(name);
+  check_kernel(op, inputs, outputs, location);
+  op.fallback = function;
+  op.composite_location = location;
 }
 
 KernelStatement Registry::raw_kernel(

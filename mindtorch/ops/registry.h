@@ -48,13 +48,27 @@ class MT_API KernelStatement {
     return *this;
   }
 
- private:
+ protected:
   void check_signature(Signature signature, Location location) const;
+  void run_by(ImplFn impl) { kernel_.impl = impl; }
 
+ private:
   Registry& registry_;
   const Op& op_;
   Kernel& kernel_;
   DeviceType device_;
+};
+
+// Of a typed kernel.
+template <auto Function>
+class FunctionStatement : public KernelStatement {
+ public:
+  explicit FunctionStatement(const KernelStatement& statement) : KernelStatement(statement) {}
+
+  // It takes the calls for which Predicate, of the schema's arguments, is true. The others go to
+  // the op's fallback.
+  template <auto Predicate>
+  FunctionStatement when(Location location = Location::here());
 };
 
 // Fills in one definition: ops.define<rule>("schema").variants(...).doc(...).
@@ -145,9 +159,9 @@ class MT_API Registry {
 
   // void(Launch&, schema arguments..., Tensor& outputs...)
   template <auto Function>
-  [[gnu::cold]] KernelStatement kernel(DeviceType device,
-                                       std::string_view op,
-                                       Location location = Location::here());
+  [[gnu::cold]] FunctionStatement<Function> kernel(DeviceType device,
+                                                   std::string_view op,
+                                                   Location location = Location::here());
   // Result(Launch&, schema arguments...)
   template <auto Function>
   [[gnu::cold]] KernelStatement dynamic_kernel(DeviceType device,
@@ -178,6 +192,9 @@ class MT_API Registry {
   }
   template <auto Function>
   [[gnu::cold]] void composite(std::string_view op, Location location = Location::here());
+  // For calls that kernels do not take (FunctionStatement::when): as a kernel, but made of ops.
+  template <auto Function>
+  [[gnu::cold]] void fallback(std::string_view op, Location location = Location::here());
   // `signature`: the schema's parameters as the rule takes them.
   void backward(std::string_view op,
                 const autograd::BackwardRule& rule,
@@ -234,8 +251,11 @@ class MT_API Registry {
                              Location location,
                              ImplFn impl,
                              DynamicFn dynamic);
+  void set_fallback(
+      std::string_view op, ImplFn function, Signature inputs, size_t outputs, Location location);
   friend class KernelStatement;
   static void check_signature(const Schema& schema, Signature signature, Location location);
+  static void check_kernel(const Op& op, Signature inputs, size_t outputs, Location location);
 
   std::deque<Op> ops_;
   std::unordered_map<std::string_view, Op*> by_name_;
@@ -303,9 +323,29 @@ KernelStatement& KernelStatement::keeps(Location location) {
 }
 
 template <auto Function>
-KernelStatement Registry::kernel(DeviceType device, std::string_view op, Location location) {
-  return add_kernel(device, op, detail::inputs(Function), detail::output_count(Function), location,
-                    &boxed_kernel<Function>, nullptr);
+template <auto Predicate>
+FunctionStatement<Function> FunctionStatement<Function>::when(Location location) {
+  check_signature(signature(Predicate), location);
+  run_by([](Launch& launch, Args args, std::span<Tensor> outputs) {
+    const ImplFn impl = call_boxed<Predicate>(args) ? &boxed_kernel<Function> : launch.op->fallback;
+    impl(launch, args, outputs);
+  });
+  return *this;
+}
+
+template <auto Function>
+FunctionStatement<Function> Registry::kernel(DeviceType device,
+                                             std::string_view op,
+                                             Location location) {
+  return FunctionStatement<Function>(add_kernel(device, op, detail::inputs(Function),
+                                                detail::output_count(Function), location,
+                                                &boxed_kernel<Function>, nullptr));
+}
+
+template <auto Function>
+void Registry::fallback(std::string_view op, Location location) {
+  set_fallback(op, &boxed_kernel<Function>, detail::inputs(Function),
+               detail::output_count(Function), location);
 }
 
 template <auto Function>

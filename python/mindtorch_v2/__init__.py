@@ -167,13 +167,18 @@ _LAZY = {
     for name in names.split()
 }
 _SUBMODULES = frozenset(
-    "__config__ _dynamo _higher_order_ops _subclasses accelerator amp ao autograd backends "
+    "_VF __config__ _dynamo _higher_order_ops _subclasses accelerator amp ao autograd backends "
     "compiler cpu cuda distributed distributions fft func functional futures fx hub jit library "
     "linalg memory multiprocessing nn npu onnx ops optim options overrides profiler quasirandom "
     "random return_types serialization sparse special signal storage testing torch_npu "
     "torch_version types utils version xpu".split()
 )
 _SUBMODULE_PREFIXES = ("fft_", "linalg_", "special_")  # ops that are functions of a submodule
+# Functions that are called by other names here: those of torch.ops.aten.
+_OF_ATEN = frozenset(
+    "affine_grid_generator frobenius_norm native_batch_norm native_dropout native_group_norm "
+    "native_layer_norm".split()
+)
 _CLASS_PREFIXES = "Float Double Half BFloat16 Char Short Int Long Byte Bool".split()
 
 
@@ -194,14 +199,15 @@ def __getattr__(name):
         from mindtorch_v2.storage import storage_class
 
         value = storage_class(name)
-    elif name.startswith("_") and not name.startswith("__") and not _is_file(name):
+    elif name in _OF_ATEN or (name[0] == "_" and name[:2] != "__" and not _is_file(name)):
         # torch's private functions are those of its operators that begin with "_".
         value = getattr(importlib.import_module(f"{__name__}._library.aten").aten, name, None)
         if value is None or not hasattr(value, "overloads"):
             _no_attribute(name)
     else:
         _no_attribute(name)
-    globals()[name] = value
+    if name not in _OF_ATEN:  # dir() has names that the stubs have
+        globals()[name] = value
     return value
 
 

@@ -8,6 +8,7 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any, TypeAlias, overload
 
+from mindtorch_v2 import _VF as _VF
 from mindtorch_v2 import __config__ as __config__
 from mindtorch_v2 import _dynamo as _dynamo
 from mindtorch_v2 import _higher_order_ops as _higher_order_ops

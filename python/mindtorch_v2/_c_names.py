@@ -15,6 +15,24 @@ NAMES = (
 )
 
 
+# Functions of torch._C._nn that are called by other names here: those of torch.ops.aten.
+_OF_ATEN = frozenset(
+    """
+    _pad_circular _pad_enum _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa
+    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d
+    binary_cross_entropy col2im cross_entropy_loss elu_ fractional_max_pool2d fractional_max_pool3d
+    gelu_ hardsigmoid_ hardswish_ hardtanh_ huber_loss im2col l1_loss leaky_relu_
+    max_pool2d_with_indices max_pool3d_with_indices max_unpool2d max_unpool3d mish_ mse_loss
+    multi_margin_loss multilabel_margin_loss nll_loss nll_loss2d nll_loss_nd one_hot
+    reflection_pad1d reflection_pad2d reflection_pad3d relu6_ replication_pad1d replication_pad2d
+    replication_pad3d rrelu_with_noise rrelu_with_noise_ silu_ smooth_l1_loss soft_margin_loss
+    upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d
+    upsample_nearest3d upsample_trilinear3d
+    """.split()
+)
+
+
 class _Functions(types.ModuleType):
     """torch._C._nn: the functions of neural networks as torch's C++ has them."""
 
@@ -28,6 +46,10 @@ class _Functions(types.ModuleType):
     def __getattr__(self, name):
         if name in _C._nn_functions:
             return _C._nn_functions[name]
+        if name in _OF_ATEN:
+            import mindtorch_v2 as torch
+
+            return getattr(torch.ops.aten, name)
         raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
 
 

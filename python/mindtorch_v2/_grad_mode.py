@@ -40,6 +40,10 @@ class _Mode:
     def __exit__(self, *exc_info):
         _C._restore_grad_state(self._states.pop())
 
+    def clone(self):
+        """Another of the same kind."""
+        return self.__class__()
+
     def __call__(self, function):
         if inspect.isclass(function):
             function.__init__ = self(function.__init__)
@@ -129,6 +133,10 @@ class inference_mode(_Mode):
             return super().__new__(cls)
         return cls()(mode)  # @torch.inference_mode without brackets
 
+    def clone(self):
+        """Another of the same mode."""
+        return self.__class__(self.mode)
+
     def _switch(self):
         _C._set_inference_mode_enabled(self.mode)
         _C._set_grad_enabled(not self.mode)
@@ -155,6 +163,10 @@ class set_grad_enabled(_Mode):
 
     def __exit__(self, *exc_info):
         _C._restore_grad_state(self._before)
+
+    def clone(self):
+        """Another of the same mode, which is set at once."""
+        return self.__class__(self.mode)
 
     def __call__(self, function):
         # As a decorator it must not change the mode of the code around.

@@ -23,11 +23,11 @@ def _here():
     return [_kinds.ROWS[kind] for kind in _kinds.ACCELERATORS if _C._device_count(kind) > 0]
 
 
-def set_reduces_float32(setting, precision):
+def set_reduces_float32(setting, precision, stacklevel=3):
     """ "high" and "medium" allow products of float32 matrices fewer bits."""
     wanted = precision != "highest"
     if wanted and not any(row.reduces_float32 for row in _here()):
-        warn_once(setting, "every device here multiplies float32 matrices exactly")
+        warn_once(setting, "every device here multiplies float32 matrices exactly", stacklevel)
     _settings["precision"] = precision
     _C._set_reduces_float32(wanted)
 
@@ -64,7 +64,10 @@ def set_float32_matmul_precision(precision):
             stacklevel=2,
         )
         return
+    from mindtorch_v2.backends import _precision
+
     set_reduces_float32(f"torch.set_float32_matmul_precision({precision!r})", precision)
+    _precision.keep_for_products(precision)
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

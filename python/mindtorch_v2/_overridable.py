@@ -7,10 +7,10 @@ from mindtorch_v2._C import Tensor
 
 # Of class Tensor: about classes and objects as such.
 NOT_HANDLED = frozenset(
-    "__class__ __class_getitem__ __delattr__ __delitem__ __dict__ __dir__ __dlpack__ __doc__ "
-    "__getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ __setattr__ "
-    "__setstate__ __sizeof__ __subclasshook__ __torch_function__ _make_subclass "
-    "_register_hook_dict _set_storage as_subclass new".split()
+    "__buffer__ __class__ __class_getitem__ __delattr__ __delitem__ __dict__ __dir__ __dlpack__ "
+    "__doc__ __getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
+    "__release_buffer__ __setattr__ __setstate__ __sizeof__ __subclasshook__ __torch_function__ "
+    "_make_subclass _register_hook_dict _set_storage as_subclass new".split()
 )
 
 

@@ -1,8 +1,11 @@
 """torch.futures: results that are set later."""
 
+import logging
 import threading
 
 __all__ = ["Future", "collect_all", "wait_all"]
+
+_log = logging.getLogger(__name__)
 
 
 class Future:
@@ -50,7 +53,10 @@ class Future:
             try:
                 result.set_result(callback(done))
             except Exception as error:
-                result.set_exception(error)
+                text = f"{type(error).__name__}: {error}"
+                result.set_exception(
+                    RuntimeError(f"Got the following error when running the callback: {text}")
+                )
 
         self.add_done_callback(run)
         return result
@@ -61,7 +67,7 @@ class Future:
             if not self._is_done:
                 self._callbacks.append(callback)
                 return
-        callback(self)
+        _notify(callback, self)
 
     def set_result(self, result):
         """Sets the value, once."""
@@ -76,16 +82,28 @@ class Future:
     def _finish(self, value, error):
         with self._condition:
             if self._is_done:
-                raise RuntimeError("Future can only be marked completed once.")
+                raise RuntimeError(
+                    "Attempting to mark a completed Future as complete again. Note that a Future "
+                    "can only be marked completed once."
+                )
             self._value, self._error, self._is_done = value, error, True
             callbacks, self._callbacks = self._callbacks, []
             self._condition.notify_all()
         for callback in callbacks:
-            callback(self)
+            _notify(callback, self)
+
+
+def _notify(callback, future):
+    """Its errors are nobody's: who set the value has nothing to do with them."""
+    try:
+        callback(future)
+    except Exception:
+        _log.exception("Got the following error when running the callback")
 
 
 def collect_all(futures):
-    """A Future of the list of futures, done when all of them are.
+    """A Future of the list of futures, done when all of them are; with the error of the first of
+    them in the list that has one.
 
     >>> torch.futures.collect_all([]).wait()
     []
@@ -95,17 +113,24 @@ def collect_all(futures):
     left = [len(futures)]
     lock = threading.Lock()
 
+    def finish():
+        error = next((each._error for each in futures if each._error is not None), None)
+        if error is None:
+            result.set_result(futures)
+        else:
+            result.set_exception(error)
+
     def count(_):
         with lock:
             left[0] -= 1
             last = left[0] == 0
         if last:
-            result.set_result(futures)
+            finish()
 
     for future in futures:
         future.add_done_callback(count)
     if not futures:
-        result.set_result(futures)
+        finish()
     return result
 
 

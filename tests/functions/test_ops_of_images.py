@@ -260,3 +260,31 @@ def test_windows_beyond_all_counting():
         F.unfold(image, 2, padding=2**31)
     with pytest.raises(RuntimeError):  # as much memory as no machine has
         F.fold(torch.ones(1, 1, 4), 2**31, 1, stride=2**30)
+
+
+# Torch's name for the node of a call; how many dims an image has is part of it.
+NODES = {
+    "ReflectionPad{n}DBackward0": (1, 2, 3, lambda x, n: F.pad(x, (1, 1) * n, "reflect")),
+    "ReplicationPad{n}DBackward0": (1, 2, 3, lambda x, n: F.pad(x, (1, 1) * n, "replicate")),
+    "UpsampleNearest{n}DBackward0": (1, 2, 3, lambda x, n: F.interpolate(x, scale_factor=2)),
+    "UpsampleNearestExact{n}DBackward0": (
+        *(1, 2, 3),
+        lambda x, n: F.interpolate(x, scale_factor=2, mode="nearest-exact"),
+    ),
+    "UpsampleLinear1DBackward0": (1, lambda x, n: F.interpolate(x, 9, mode="linear")),
+    "UpsampleBilinear2DBackward0": (2, lambda x, n: F.interpolate(x, (9, 9), mode="bilinear")),
+    "UpsampleBicubic2DBackward0": (2, lambda x, n: F.interpolate(x, (9, 9), mode="bicubic")),
+    "UpsampleTrilinear3DBackward0": (3, lambda x, n: F.interpolate(x, (9,) * 3, mode="trilinear")),
+    "MaxUnpool{n}DBackward0": (
+        *(2, 3),
+        lambda x, n: getattr(F, f"max_unpool{n}d")(x, torch.zeros(x.shape, dtype=torch.int64), 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_the_node_of_a_call_has_torchs_name(name):
+    *dims, call = NODES[name]
+    for n in dims:
+        x = torch.ones(1, 2, *(4,) * n, requires_grad=True)
+        assert call(x, n).grad_fn.name() == name.format(n=n)

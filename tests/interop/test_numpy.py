@@ -1,11 +1,24 @@
 """NumPy and buffers, both ways: shared memory, lifetimes, and hostile arrays."""
 
+import ctypes
 import gc
 import warnings
 import weakref
 
 import numpy as np
 import pytest
+
+
+class BufferView(ctypes.Structure):
+    """Python's Py_buffer."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+    ]  # fmt: skip
+
 
 DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 
@@ -338,6 +351,26 @@ def test_tensor_gives_a_buffer(torch, name):
     assert np.asarray(memoryview(x.t())).tolist() == x.t().tolist()
     np.asarray(view)[0, 1] = 1
     assert x[0, 1].item() == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "ndim", "itemsize"), [(0, 1, 1), (1, 1, 1), (4, 1, 4), (8, 2, 4), (0x1C, 2, 4)]
+)
+def test_who_asks_for_no_shape_gets_a_row(torch, flags, ndim, itemsize):
+    """PyBUF_SIMPLE, _WRITABLE, _FORMAT, _ND, _RECORDS_RO."""
+    view = BufferView()
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes = [ctypes.py_object, ctypes.POINTER(BufferView), ctypes.c_int]
+    ctypes.pythonapi.PyBuffer_Release.argtypes = [ctypes.POINTER(BufferView)]
+    x = torch.ones(2, 3)
+    assert get(x, view, flags) == 0
+    try:
+        assert (view.ndim, view.itemsize, view.len) == (ndim, itemsize, 24)
+        assert bool(view.shape) == (flags & 8 != 0)
+    finally:
+        ctypes.pythonapi.PyBuffer_Release(view)
+    if hasattr(x, "__buffer__"):  # Python 3.12
+        assert x.__buffer__(flags).nbytes == 24
 
 
 def test_a_buffer_holds_the_memory(torch):

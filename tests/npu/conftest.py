@@ -8,6 +8,8 @@ import os
 
 import pytest
 
+from tests.npu.graph_windows import Log
+
 SIMULATED = os.environ.get("MINDTORCH_NPU") == "sim"
 collect_ignore_glob = ["processes/test_*.py"] if SIMULATED else ["test_*.py"]
 
@@ -41,3 +43,10 @@ def called(simulator):
         return [call.function for call in simulator.calls() if call.kind == "call"]
 
     return of
+
+
+@pytest.fixture
+def log(torch, simulator):
+    """The calls of each window; no graph of an earlier test is left."""
+    torch.npu.empty_cache()
+    return Log(torch, simulator)

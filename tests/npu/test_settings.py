@@ -67,3 +67,33 @@ def test_one_wish_does_not_end_the_other(torch, called):
     assert "aclrtSetSysParamOpt" in called(
         lambda: setattr(torch.backends.cudnn, "deterministic", False)
     )
+
+
+def test_settings_of_torch_npu(torch):
+    npu = torch.npu
+    npu.set_compile_mode(jit_compile=False)
+    assert npu.is_jit_compile_false() and not npu.are_compatible_impl_enabled()
+    npu.use_compatible_impl(True)
+    assert npu.are_compatible_impl_enabled()
+    npu.use_compatible_impl(False)
+    with pytest.raises(TypeError, match="npu option must be a dict"):
+        npu.set_option("ACL_PRECISION_MODE")
+    with pytest.raises(ValueError, match=r"ACL_OP_DEBUG_LEVEL should be in .* but got 9"):
+        npu.set_option({"ACL_OP_DEBUG_LEVEL": 9})
+    with pytest.warns(UserWarning, match="jit_compile=True.* has no effect"):
+        npu.set_compile_mode(jit_compile=True)
+    assert not npu.is_jit_compile_false()
+    npu.set_compile_mode()
+
+
+def test_half_as_many_bits_by_their_name_on_npus(torch):
+    matmul = torch.npu.matmul
+    assert matmul.allow_hf32 is False
+    matmul.allow_hf32 = True
+    assert torch.get_float32_matmul_precision() == "high"
+    matmul.allow_hf32 = False
+    assert torch.get_float32_matmul_precision() == "highest"
+    with pytest.raises(TypeError, match="expects a bool, but got int"):
+        matmul.allow_hf32 = 1
+    with pytest.raises(AttributeError, match="Unknown attribute other"):
+        torch.npu.config.other = True

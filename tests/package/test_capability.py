@@ -41,6 +41,28 @@ for dtype in (torch.float16, torch.bfloat16):
             torch.testing.assert_close(a[:k].T @ b, wanted, equal_nan=True)
             torch.testing.assert_close(a[0, :k] @ b[:, 0], wanted[0, 0], equal_nan=True)
 """
+ROUNDING_PROGRAM = """
+import numpy as np
+import mindtorch_v2 as torch
+halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+exact = halves.astype(np.float32)
+wide = torch.from_numpy(halves) * 1.0
+np.testing.assert_array_equal(torch.from_numpy(halves).float().numpy(), exact)
+np.testing.assert_array_equal(wide.numpy(), halves)
+# Each number, the middle between it and the next, and the neighbours of both.
+finite = np.sort(exact[np.isfinite(exact)]).astype(np.float64)
+points = np.concatenate([finite, (finite[1:] + finite[:-1]) / 2, [65520, -65520, 1e30, 1e-30]])
+points = points.astype(np.float32)
+points = np.concatenate([points, np.nextafter(points, np.float32(np.inf)),
+                         np.nextafter(points, np.float32(-np.inf))])
+with np.errstate(over="ignore"):
+    wanted = points.astype(np.float16).view(np.uint16)
+x = torch.from_numpy(points)
+np.testing.assert_array_equal(x.half().numpy().view(np.uint16), wanted)
+out = torch.empty(len(points), dtype=torch.float16)
+torch.add(x, 0.0, out=out)
+np.testing.assert_array_equal(out.abs().numpy().view(np.uint16), wanted & 0x7fff)
+"""
 BEST_FIRST = ["AVX512", "AVX2", "DEFAULT"]
 
 
@@ -99,3 +121,8 @@ def test_the_same_instructions_all_along(wanted):
 @pytest.mark.parametrize("wanted", ["auto", "avx2", "default"])
 def test_products_of_16_bit_floats_keep_special_numbers(wanted):
     run(HALF_PROGRAM, wanted)
+
+
+@pytest.mark.parametrize("wanted", ["auto", "avx2", "default"])
+def test_float16_is_rounded_as_numpy_rounds_it(wanted):
+    run(ROUNDING_PROGRAM, wanted)

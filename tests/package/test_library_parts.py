@@ -21,8 +21,30 @@ def test_futures():
         future.set_result(2)
     failed = torch.futures.Future()
     failed.set_exception(ValueError("no"))
-    with pytest.raises(ValueError, match="no"):
+    with pytest.raises(RuntimeError, match="running the callback: ValueError: no"):
         failed.then(lambda done: done.value()).wait()
+
+
+def test_errors_among_several_futures():
+    futures = [torch.futures.Future() for _ in range(3)]
+    collected = torch.futures.collect_all(futures)
+    futures[2].set_exception(ValueError("last"))
+    assert not collected.done()
+    futures[1].set_exception(KeyError("second"))
+    futures[0].set_result(1)
+    for wait in (collected.wait, collected.value, lambda: torch.futures.wait_all(futures)):
+        with pytest.raises(KeyError, match="second"):
+            wait()
+
+
+def test_an_error_of_a_callback_of_a_future(caplog):
+    future = torch.futures.Future()
+    called = []
+    future.add_done_callback(lambda done: 1 / 0)
+    future.add_done_callback(lambda done: called.append(done.value()))
+    future.set_result(3)
+    assert future.wait() == 3 and called == [3]
+    assert "running the callback" in caplog.text
 
 
 def test_decorators_of_context_managers():
@@ -206,3 +228,37 @@ def test_handlers_of_einsum_see_each_operand():
     with Log():
         torch.einsum("i,i->", [x, x])
     assert calls[0] == (torch.einsum, 3)
+
+
+def test_other_names_of_functions():
+    x = torch.arange(6.0).view(1, 2, 3)
+    padded = torch.nn.functional.pad(x, (1, 1), "reflect")
+    nn = torch._C._nn
+    assert torch.equal(nn.reflection_pad1d(x, [1, 1]), padded)
+    out = torch.empty(0)
+    assert nn.reflection_pad1d(x, [1, 1], out=out) is out and torch.equal(out, padded)
+    with pytest.raises(AttributeError, match="has no attribute 'add'"):
+        nn.add  # noqa: B018
+    assert torch._VF.lstm is torch.lstm
+    norm, mean, scale = torch.native_layer_norm(x, (3,), None, None, 1e-5)
+    assert torch.equal(norm, torch.nn.functional.layer_norm(x, (3,)))
+    product = torch.addmm(x[0, :, :2], x[0], x[0].T)
+    assert torch.equal(torch._addmm_activation(x[0, :, :2], x[0], x[0].T), product.relu())
+    found = torch._addmm_activation(x[0, :, :2], x[0], x[0].T, use_gelu=True)
+    assert torch.equal(found, torch.nn.functional.gelu(product, approximate="tanh"))
+
+
+def test_modes_make_others_like_themselves():
+    with torch.set_grad_enabled(False).clone():
+        assert not torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    with torch.no_grad().clone(), torch.enable_grad().clone():
+        assert torch.is_grad_enabled()
+    with torch.inference_mode(False).clone():
+        assert not torch.is_inference_mode_enabled()
+
+
+def test_the_old_name_of_a_loss():
+    with pytest.warns(FutureWarning, match="NLLLoss2d"):
+        loss = torch.nn.NLLLoss2d()
+    assert loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1])).item() == 1

@@ -106,3 +106,63 @@ def test_settings_of_products_like_torch(torch, torch_gives):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert given_back(torch) == torch_gives(given_back)
+
+
+def precisions(torch):
+    """fp32_precision of each library and kind of op, as it was given back or refused, and what one
+    setting makes of the others."""
+    b, found = torch.backends, {}
+    places = {
+        "all": b,
+        "cuda.matmul": b.cuda.matmul,
+        "cudnn": b.cudnn,
+        "cudnn.conv": b.cudnn.conv,
+        "cudnn.rnn": b.cudnn.rnn,
+        "mkldnn.matmul": b.mkldnn.matmul,
+        "mkldnn.conv": b.mkldnn.conv,
+        "mkldnn.rnn": b.mkldnn.rnn,
+    }
+
+    def all_of_them():
+        return {name: place.fp32_precision for name, place in places.items()}
+
+    def changed(place, name, value):
+        before = getattr(place, name)
+        try:
+            setattr(place, name, value)
+            return all_of_them()
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        finally:
+            setattr(place, name, before)
+
+    def reset():
+        for place in places.values():
+            place.fp32_precision = "none"
+
+    reset()
+    for name, place in places.items():
+        for value in ("ieee", "tf32", "bf16", "none", "fast", 3):
+            found[f"{name} = {value!r}"] = changed(place, "fp32_precision", value)
+    for value in (False, True):
+        b.cudnn.allow_tf32 = value
+        found[f"cudnn.allow_tf32 = {value}"] = all_of_them()
+    for value in ("high", "medium", "highest"):
+        torch.set_float32_matmul_precision(value)
+        found[value] = all_of_them()
+    for name in ("cudnn.conv", "mkldnn.matmul"):
+        for call in (getattr, setattr):
+            try:
+                call(places[name], "other", *([1] if call is setattr else []))
+            except Exception as error:
+                found[f"{call.__name__} {name}"] = f"{type(error).__name__}: {error}"
+    reset()
+    return found
+
+
+def test_precisions_of_libraries_like_torch(torch, torch_gives):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert precisions(torch) == torch_gives(precisions)

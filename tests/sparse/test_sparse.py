@@ -237,3 +237,27 @@ def test_dense_tensors_check_coordinates(torch):
     matrix._indices()[1, 1] = 3
     with pytest.raises(IndexError):
         matrix.to_dense()
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+@pytest.mark.parametrize("name", ["abs", "sin", "neg", "signbit", "add", "mul", "floor_divide"])
+def test_results_are_written_to_out(torch, name, layout):
+    x = torch.tensor([[0.0, -2.0], [3.0, 0.0]]).to_sparse(layout=getattr(torch, layout))
+    others = {"add": (x,), "mul": (x,), "floor_divide": (2,)}.get(name, ())
+    function = getattr(torch, name)
+    wanted = function(x, *others)
+    out = torch.zeros(2, 2, dtype=wanted.dtype).to_sparse(layout=getattr(torch, layout))
+    assert function(x, *others, out=out) is out and out.dtype == wanted.dtype
+    assert out.to_dense().tolist() == wanted.to_dense().tolist()
+
+
+def test_out_of_another_layout_or_dtype(torch):
+    x = torch.eye(2).to_sparse()
+    with pytest.raises(RuntimeError, match="sparse_coo cannot be written to out= of layout"):
+        torch.sin(x, out=torch.zeros(2, 2))
+    with pytest.raises(RuntimeError, match="Float can't be cast to the desired output type Long"):
+        torch.sin(x, out=torch.zeros(2, 2, dtype=torch.int64).to_sparse())
+    wide = torch.zeros(2, 2, dtype=torch.float64).to_sparse()
+    assert torch.sin(x, out=wide).dtype == torch.float64
+    zeros = torch.eye(2).to_sparse()
+    assert torch.zeros(3, 3, out=zeros) is zeros and zeros._nnz() == 0 and zeros.shape == (3, 3)

@@ -51,3 +51,25 @@ def test_notes_that_are_named():
             named |= {name: path.relative_to(ROOT) for name in NOTE.findall(joined)}
     missing = {name: str(path) for name, path in named.items() if name not in told}
     assert not missing
+
+
+# Written by a build.
+GENERATED = {"acl_abi.h", "functions.h", "functions.cpp", "tensor_methods.inc"}
+
+
+def test_files_that_documents_name():
+    """By their names, or the ends of their paths."""
+    ends = set()
+    for path in files(".md", ".h", ".cpp", ".py", ".sh", ".tsv", ".txt", ".inc"):
+        parts = path.relative_to(ROOT).parts
+        ends |= {"/".join(parts[i:]) for i in range(len(parts))}
+    name = re.compile(r"`(?:\.\./)*(\w[\w./-]*\.(?:h|cpp|py|sh|tsv|txt|inc|md))`")
+    wrong = []
+    for document in files(".md"):
+        text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+        wrong += [
+            f"{document.relative_to(ROOT)}: {found}"
+            for found in name.findall(text)
+            if found not in ends and Path(found).name not in GENERATED
+        ]
+    assert not wrong, "\n".join(wrong)

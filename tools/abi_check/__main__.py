@@ -78,6 +78,8 @@ def types_text():
 def newer_names():
     """What no header of 8.1.RC1 declares."""
     names = {name for name, *_ in make_acl_abi.rows(TABLES / "functions_newer.tsv")}
+    for name, *_ in make_acl_abi.rows(TABLES / "operators_newer.tsv"):
+        names.update((name, f"{name}GetWorkspaceSize"))
     text = (TABLES / "acl_types_newer.h").read_text()
     names.update(re.findall(r"^  (\w+) = ", text, re.M))
     names.update(re.findall(r"^\} (\w+);", text, re.M))

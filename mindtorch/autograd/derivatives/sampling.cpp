@@ -1,6 +1,10 @@
 #include "mindtorch/functional/sampling.h"
+
+#include <string>
+
 #include "mindtorch/autograd/derivatives/composed.h"
 #include "mindtorch/autograd/derivatives/derivatives.h"
+#include "mindtorch/ops/interpolation.h"
 
 namespace mindtorch::autograd {
 namespace {
@@ -45,12 +49,31 @@ void interpolate_backward(Backward& b,
         _interpolate(b.grad(), IntList(grad_output.sizes).subspan(2), scales, mode, align_corners));
 }
 
+std::string node_of_interpolation(ops::Args args) {
+  constexpr const char* kLinear[] = {"Linear", "Bilinear", "Trilinear"};
+  const size_t dims = args[1].int_list().size();
+  const auto named = [&](std::string_view mode) {
+    return "Upsample" + std::string(mode) + std::to_string(dims) + "DBackward0";
+  };
+  switch (static_cast<ops::Interpolation>(args[3].to_int())) {
+    case ops::Interpolation::kLinear:
+      return named(kLinear[dims - 1]);
+    case ops::Interpolation::kCubic:
+      return named("Bicubic");
+    case ops::Interpolation::kNearest:
+      return named("Nearest");
+    case ops::Interpolation::kNearestExact:
+      return named("NearestExact");
+  }
+  return {};
+}
+
 }  // namespace
 
 void define_sampling(Derivatives& derivatives) {
   derivatives.define<grid_sampler<2>>("grid_sampler_2d");
   derivatives.define<grid_sampler<3>>("grid_sampler_3d");
-  derivatives.define<interpolate>("_interpolate");
+  derivatives.define<interpolate>("_interpolate").named(&node_of_interpolation);
   derivatives.define<interpolate_backward>("_interpolate_backward");
 }
 

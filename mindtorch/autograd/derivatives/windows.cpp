@@ -1,3 +1,5 @@
+#include <string>
+
 #include "mindtorch/autograd/derivatives/derivatives.h"
 #include "mindtorch/autograd/derivatives/helpers.h"
 
@@ -32,7 +34,9 @@ void max_unpool_of(Backward& b, const TensorMeta&, const Tensor& indices, IntLis
 void define_windows(Derivatives& derivatives) {
   derivatives.define<im2col_of>("_im2col").named("Im2ColBackward0");
   derivatives.define<col2im_of>("_col2im").named("Col2ImBackward0");
-  derivatives.define<max_unpool_of>("_max_unpool").named("MaxUnpool2DBackward0");
+  derivatives.define<max_unpool_of>("_max_unpool").named([](ops::Args args) {
+    return "MaxUnpool" + std::to_string(args[2].int_list().size()) + "DBackward0";
+  });
 }
 
 }  // namespace mindtorch::autograd

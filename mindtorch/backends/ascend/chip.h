@@ -11,4 +11,7 @@ std::string_view chip_family(std::string_view soc_name);
 // Tells the registry of ops which chip is here. The first call only; any thread.
 void use_chip_of_devices();
 
+// Whether the chip that is here has CANN's fused attention: not before the 910B.
+bool has_fused_attention() noexcept;
+
 }  // namespace mindtorch::ascend

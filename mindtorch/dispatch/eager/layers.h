@@ -27,11 +27,14 @@ extern MT_API thread_local ThreadLayers t_layers __attribute__((tls_model("initi
 }
 inline ThreadLayers& thread_layers() { return detail::t_layers; }
 
-// Skips a layer: around ops that run inside it.
+inline constexpr uint8_t kLayersAboveBackend = bit(Layer::kBackend) - 1;
+
+// Skips a layer, or some: around ops that run inside them.
 class SkipLayer {
  public:
-  explicit SkipLayer(Layer layer) : layers_(thread_layers()), saved_(layers_.skipped) {
-    layers_.skipped |= bit(layer);
+  explicit SkipLayer(Layer layer) : SkipLayer(bit(layer)) {}
+  explicit SkipLayer(uint8_t layers) : layers_(thread_layers()), saved_(layers_.skipped) {
+    layers_.skipped |= layers;
   }
   ~SkipLayer() { layers_.skipped = saved_; }
   SkipLayer(const SkipLayer&) = delete;

@@ -289,6 +289,12 @@ FUNCTIONS = {
     "_linalg_eigh": _eigh,
     "_linalg_slogdet": lambda A: (*torch.linalg.slogdet(A), *_factors(A)),
     "_linalg_svd": _svd,
+    "_addmm_activation": lambda self, mat1, mat2, *, beta=1, alpha=1, use_gelu=False: (
+        _F.gelu(torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha), approximate="tanh")
+        if use_gelu
+        else torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha).relu_()
+    ),
+    "_nnpack_available": lambda: False,
     "_sparse_addmm": lambda self, mat1, mat2, *, beta=1, alpha=1: torch.sparse.addmm(
         self, mat1, mat2, beta=beta, alpha=alpha
     ),

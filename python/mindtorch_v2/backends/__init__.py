@@ -8,6 +8,7 @@ do not depend on it, because there is one way to compute each.
 import contextlib
 
 from mindtorch_v2.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp, opt_einsum
+from mindtorch_v2.backends._precision import add_precision
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
 
@@ -16,3 +17,6 @@ __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt
 def __allow_nonbracketed_mutation():
     """A block in which settings may be set: they always may."""
     yield
+
+
+add_precision(globals(), "generic")

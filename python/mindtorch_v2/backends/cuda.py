@@ -4,6 +4,7 @@ devices, too, is told to them, and what does nothing says so, once."""
 import contextlib
 
 from mindtorch_v2 import _math_settings
+from mindtorch_v2.backends._precision import keep, precision_of, set_precision
 
 __all__ = [
     "cudnn_sdp_enabled",
@@ -60,7 +61,7 @@ class _Matmul:
     def __init__(self):
         kept = {name: True for name in self._REDUCTIONS}
         kept |= {f"{name}_split_k": True for name in self._REDUCTIONS}
-        self.__dict__.update(kept, allow_fp16_accumulation=False, _exact="none")
+        self.__dict__.update(kept, allow_fp16_accumulation=False)
 
     @property
     def allow_tf32(self):
@@ -68,7 +69,7 @@ class _Matmul:
 
     @property
     def fp32_precision(self):
-        return "tf32" if self.allow_tf32 else self._exact
+        return precision_of("cuda", "matmul")
 
     def __getattr__(self, name):
         raise AttributeError(f"Unknown attribute {name}")
@@ -79,35 +80,20 @@ class _Matmul:
             pair = _reduction_pair(name, value)
             self.__dict__.update({name: pair[0], f"{name}_split_k": pair[1]})
         elif name == "fp32_precision":
-            _math_settings.set_reduces_float32(setting, self._as_precision(value))
+            set_precision("torch.backends.cuda.matmul", "cuda", "matmul", value)
         elif name in ("allow_tf32", "allow_fp16_accumulation"):
             if not isinstance(value, bool):
                 function = f"set_{name}_cublas"
                 raise RuntimeError(f"{function} expects a bool, but got {type(value).__name__}")
             if name == "allow_tf32":
-                precision = self._as_precision("tf32" if value else "ieee")
-                _math_settings.set_reduces_float32(setting, precision)
+                keep("cuda", "matmul", "tf32" if value else "ieee")
+                _math_settings.set_reduces_float32(setting, "high" if value else "highest")
             else:
                 if value:
                     _math_settings.warn_once(setting, "no device here knows it", 2)
                 self.__dict__[name] = value
         else:
             raise AttributeError(f"Unknown attribute {name}")
-
-    def _as_precision(self, value):
-        """What set_float32_matmul_precision calls it."""
-        if not isinstance(value, str):
-            raise TypeError(
-                "_set_fp32_precision_setter(): incompatible function arguments. The following "
-                "argument types are supported:\n    1. (arg0: str, arg1: str, arg2: str) -> str\n\n"
-                f"Invoked with: 'cuda', 'matmul', {value!r}"
-            )
-        if value == "bf16":
-            raise RuntimeError("backend 'cuda' does not support precision 'bf16'")
-        if value not in ("tf32", "ieee", "none"):
-            raise RuntimeError(f"Unknown precision: {value}")
-        self.__dict__["_exact"] = "ieee" if value == "tf32" else value
-        return "high" if value == "tf32" else "highest"
 
 
 matmul = _Matmul()

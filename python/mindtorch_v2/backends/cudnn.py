@@ -3,12 +3,15 @@ devices, and those that do nothing say so, once."""
 
 from mindtorch_v2 import _math_settings
 from mindtorch_v2.backends._flags import flags_context, watch
+from mindtorch_v2.backends._precision import Precision, add_precision, keep
 
 enabled = True
 benchmark = False
 benchmark_limit = 10
 deterministic = False
 allow_tf32 = True
+conv = Precision("torch.backends.cudnn.conv", "cuda", "conv")
+rnn = Precision("torch.backends.cudnn.rnn", "cuda", "rnn")
 
 
 def is_available():
@@ -42,12 +45,19 @@ flags = flags_context(
 )
 
 
-def _says(name, quiet, why):
+def _says(name, quiet, why, act=None):
     def on_change(value):
+        if act is not None:
+            act(value)
         if value != quiet:
             _math_settings.warn_once(f"torch.backends.cudnn.{name} = {value!r}", why)
 
     return on_change
+
+
+def _set_tf32(value):
+    for op in ("conv", "rnn"):
+        keep("cuda", op, "tf32" if value else "none")
 
 
 watch(
@@ -55,7 +65,10 @@ watch(
     {
         "benchmark": _says("benchmark", False, "there is no cuDNN here to try kernels of"),
         "benchmark_limit": _says("benchmark_limit", 10, "there is no cuDNN here to try kernels of"),
-        "allow_tf32": _says("allow_tf32", False, "convolutions of float32 are exact here"),
+        "allow_tf32": _says(
+            "allow_tf32", False, "convolutions of float32 are exact here", _set_tf32
+        ),
         "deterministic": lambda value: _math_settings.set_deterministic(cudnn_deterministic=value),
     },
 )
+add_precision(globals(), "cuda")

@@ -1,11 +1,14 @@
 """torch.backends.mkldnn: Intel's oneDNN; not there. Its settings can be set and read."""
 
 from mindtorch_v2.backends._flags import flags_context
+from mindtorch_v2.backends._precision import Precision, add_precision
 
 enabled = True
 deterministic = False
 allow_tf32 = True
-fp32_precision = "none"
+matmul = Precision("torch.backends.mkldnn.matmul", "mkldnn", "matmul")
+conv = Precision("torch.backends.mkldnn.conv", "mkldnn", "conv")
+rnn = Precision("torch.backends.mkldnn.rnn", "mkldnn", "rnn")
 
 
 def is_available():
@@ -18,3 +21,4 @@ def is_available():
 
 
 flags = flags_context(globals(), {"enabled": False, "deterministic": False, "allow_tf32": True})
+add_precision(globals(), "mkldnn")

@@ -5,10 +5,11 @@ True
 """
 
 from mindtorch_v2 import _device_module
-from mindtorch_v2.npu import memory
+from mindtorch_v2.npu import memory, settings
 
 globals().update(_device_module.make_functions("npu"))
-globals().update({name: getattr(memory, name) for name in memory.__all__})
+for _part in (memory, settings):
+    globals().update({name: getattr(_part, name) for name in _part.__all__})
 __getattr__ = _device_module.make_getattr(
     "npu", __name__, ("amp", "doctor", "graphs", "random", "simulator", "streams")
 )

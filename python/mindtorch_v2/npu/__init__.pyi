@@ -13,8 +13,27 @@ from mindtorch_v2.npu import doctor as doctor
 from mindtorch_v2.npu import graphs as graphs
 from mindtorch_v2.npu import memory as memory
 from mindtorch_v2.npu import random as random
+from mindtorch_v2.npu import settings as settings
 from mindtorch_v2.npu import simulator as simulator
 from mindtorch_v2.npu import streams as streams
+from mindtorch_v2.npu.settings import aclnn as aclnn
+from mindtorch_v2.npu.settings import are_compatible_impl_enabled as are_compatible_impl_enabled
+from mindtorch_v2.npu.settings import config as config
+from mindtorch_v2.npu.settings import conv as conv
+from mindtorch_v2.npu.settings import enable_flash_sdp as enable_flash_sdp
+from mindtorch_v2.npu.settings import enable_math_sdp as enable_math_sdp
+from mindtorch_v2.npu.settings import enable_mem_efficient_sdp as enable_mem_efficient_sdp
+from mindtorch_v2.npu.settings import flash_sdp_enabled as flash_sdp_enabled
+from mindtorch_v2.npu.settings import get_mm_bmm_format_nd as get_mm_bmm_format_nd
+from mindtorch_v2.npu.settings import is_jit_compile_false as is_jit_compile_false
+from mindtorch_v2.npu.settings import math_sdp_enabled as math_sdp_enabled
+from mindtorch_v2.npu.settings import matmul as matmul
+from mindtorch_v2.npu.settings import mem_efficient_sdp_enabled as mem_efficient_sdp_enabled
+from mindtorch_v2.npu.settings import sdp_kernel as sdp_kernel
+from mindtorch_v2.npu.settings import set_compile_mode as set_compile_mode
+from mindtorch_v2.npu.settings import set_mm_bmm_format_nd as set_mm_bmm_format_nd
+from mindtorch_v2.npu.settings import set_option as set_option
+from mindtorch_v2.npu.settings import use_compatible_impl as use_compatible_impl
 
 _Device = _device | str | int | None
 

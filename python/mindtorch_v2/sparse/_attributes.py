@@ -8,6 +8,7 @@ from mindtorch_v2._C import Tensor
 from mindtorch_v2.sparse import _factories
 from mindtorch_v2.sparse._convert import to_coo
 from mindtorch_v2.sparse._tensor import (
+    _TAKE_OUT,
     HANDLERS,
     LAYOUT_NAMES,
     Coo,
@@ -273,6 +274,16 @@ def zero_(self):
     parts = self.parts
     indices, values = parts.indices[:, :0], parts.values.detach()[:0]
     return replace(self, make_coo(indices, values, self.shape, True))
+
+
+@handles("zeros")
+def zeros(*size, out, **options):
+    """torch.zeros(..., out=a sparse tensor)."""
+    empty = Tensor.new_empty(out.parts.values, *size, device="meta")
+    return replace(out, _factories.without_entries(empty.shape, out.layout, out.dtype, out.device))
+
+
+_TAKE_OUT.add(zeros)
 
 
 @handles("zeros_like")

@@ -86,7 +86,7 @@ def _check_sizes(name, a, b):
 
 
 @handles("add", "__add__")
-def add(self, other, *, alpha=1, out=None):
+def add(self, other, *, alpha=1):
     if not is_sparse(self) and is_sparse(other) and isinstance(self, Tensor):
         return _add_to_dense(self, other, alpha)
     if not is_sparse(other):
@@ -230,7 +230,7 @@ def rsub(self, other, alpha=1):
 
 
 @handles("mul", "multiply", "__mul__", "__rmul__")
-def mul(self, other, *, out=None):
+def mul(self, other):
     if not is_sparse(self):
         self, other = other, self
     if _is_number(other) or (other.dim() == 0 and not is_sparse(other)):
@@ -278,7 +278,7 @@ def mul_(self, other):
 
 
 @handles("div", "divide", "true_divide", "__truediv__")
-def div(self, other, *, rounding_mode=None, out=None):
+def div(self, other, *, rounding_mode=None):
     if isinstance(other, Tensor) and (is_sparse(other) or other.dim() != 0):
         raise RuntimeError(
             "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
@@ -304,7 +304,7 @@ def floor_divide_(self, other):
 
 
 @handles("pow", "__pow__")
-def pow(self, exponent, *, out=None):
+def pow(self, exponent):
     if not is_sparse(self) or not _is_number(exponent):
         raise NotImplementedError("pow: only numbers can be exponents of sparse tensors")
     if exponent == 0:

@@ -100,12 +100,18 @@ class SparseTensor(Tensor):
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         handler = _handler_of(func)
         if handler is not None:
-            return handler(*args, **kwargs) if kwargs else handler(*args)
+            if not kwargs:
+                return handler(*args)
+            if kwargs.get("out") is None or handler in _TAKE_OUT:
+                return handler(*args, **kwargs)
+            others = {name: value for name, value in kwargs.items() if name != "out"}
+            return _write(kwargs["out"], handler(*args, **others))
         # Functions made of others come back op by op, those that know no sparse tensors raise.
         with _C.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
 
 
+_TAKE_OUT = set()  # handlers that write it themselves
 _found = {}
 
 
@@ -205,6 +211,22 @@ def make_compressed(layout, begins, others, values, size):
 def with_values(tensor, values):
     """The same places, other values."""
     return from_parts(tensor.parts.with_values(values), tensor.shape)
+
+
+def _write(out, made):
+    """The result of a function in what it was given as out=."""
+    if is_sparse(out) != is_sparse(made):
+        raise RuntimeError(
+            f"a result of layout {made.layout} cannot be written to out= of layout {out.layout}"
+        )
+    if not is_sparse(out):
+        return out.resize_(made.shape).copy_(made)
+    if out.layout is not made.layout:
+        made = made.to_sparse(layout=out.layout)
+    if not torch.can_cast(made.dtype, out.dtype):
+        found, wanted = (each.parts.values.type()[6:-6] for each in (made, out))
+        raise RuntimeError(f"result type {found} can't be cast to the desired output type {wanted}")
+    return replace(out, with_values(made, made.parts.values.to(out.dtype)))
 
 
 def replace(tensor, other):

@@ -21,7 +21,7 @@ def get_npu_format(self):
 
 
 def npu_rms_norm(self, gamma, epsilon=1e-6):
-    """(x / rms(x) * gamma, 1 / rms(x)), over gamma's dimensions.
+    """(x / rms(x) * gamma, 1 / rms(x)), over gamma's dimensions, the first in x's dtype.
 
     >>> from mindtorch_v2 import torch_npu
     >>> torch_npu.npu_rms_norm(torch.full((1, 2), 2.0), torch.ones(2))[0]
@@ -30,7 +30,7 @@ def npu_rms_norm(self, gamma, epsilon=1e-6):
     dims = tuple(range(-gamma.dim(), 0))
     exact = self.float()
     reciprocal = torch.rsqrt(exact.square().mean(dims, keepdim=True) + epsilon)
-    return (exact * reciprocal).to(self.dtype) * gamma, reciprocal
+    return ((exact * reciprocal).to(gamma.dtype) * gamma).to(self.dtype), reciprocal
 
 
 def npu_add_rms_norm(x1, x2, gamma, epsilon=1e-6):
@@ -82,14 +82,6 @@ def npu_rotary_mul(self, r1, r2, rotary_mode="half"):
     else:
         raise RuntimeError(f"npu_rotary_mul: unknown rotary_mode {rotary_mode!r}")
     return self * r1 + turned * r2
-
-
-def fast_gelu(self):
-    """x * sigmoid(1.702 * x)."""
-    return self * torch.sigmoid(1.702 * self)
-
-
-npu_fast_gelu = fast_gelu
 
 
 def npu_scaled_masked_softmax(x, mask, scale=1.0, fixed_triu_mask=False):

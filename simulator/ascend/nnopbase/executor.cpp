@@ -1,6 +1,7 @@
 #include "simulator/ascend/nnopbase/executor.h"
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -150,11 +151,14 @@ Access access_of(const Slot& slot, void* address) {
 }
 
 // What the op touches, for the checks.
-std::vector<Access> accesses_of(const Plan& plan, void* workspace, void* const* bound = nullptr) {
+std::vector<Access> accesses_of(const Plan& plan,
+                                void* workspace,
+                                void* const* bound,
+                                const Constants* constants = nullptr) {
   std::vector<Access> accesses;
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     const Slot& slot = plan.slots[i];
-    if (slot.empty) continue;
+    if (slot.empty || (constants != nullptr && constants->count(slot.tensor) != 0)) continue;
     void* const address = address_of(plan, i, bound);
     const Access viewed = access_of(slot, address);
     for (const bool write : {false, true}) {
@@ -169,7 +173,7 @@ std::vector<Access> accesses_of(const Plan& plan, void* workspace, void* const* 
       accesses.push_back(std::move(access));
     }
   }
-  if (plan.workspace_bytes > 0) {
+  if (plan.workspace_bytes > 0 && workspace != nullptr) {
     accesses.push_back(
         {static_cast<char*>(workspace), plan.workspace_bytes, true, {}, {}, "workspace"});
   }
@@ -384,6 +388,28 @@ aclnnStatus execute(const char* op,
   }
   if (!executor->repeatable) executors().use_up(executor);
   return status;
+}
+
+aclError execute_as(const char* name,
+                    aclOpExecutor* executor,
+                    std::shared_ptr<const Constants> constants,
+                    aclrtStream stream) {
+  const std::shared_ptr<const Plan> plan = executor->plan;
+  executors().use_up(executor);
+  if (check_objects(*plan) != 0) return ACL_ERROR_GE_FAILURE;
+  if (!plan->body) return 0;
+  Task task;
+  task.name = name;
+  task.accesses = accesses_of(*plan, nullptr, nullptr, constants.get());
+  std::vector<void*> arguments;
+  for (const Slot& slot : plan->slots) arguments.push_back(address_of(slot));
+  task.run = [plan, values = std::move(arguments), constants = std::move(constants)] {
+    std::vector<std::max_align_t> workspace(plan->workspace_bytes / sizeof(std::max_align_t));
+    std::vector<void*> with_workspace = values;
+    with_workspace.push_back(workspace.data());
+    return plan->run(with_workspace.data());
+  };
+  return enqueue(stream, std::move(task));
 }
 
 }  // namespace sim

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,6 +90,16 @@ SIM_API aclnnStatus execute(const char* op,
                             void* workspace,
                             uint64_t workspace_size,
                             aclOpExecutor* executor,
+                            aclrtStream stream);
+
+// Tensors whose elements the op brings along, as the caller had them in the host's memory.
+using Constants = std::map<const aclTensor*, std::vector<char>>;
+
+// Puts on the stream what phase one planned, under another name and with memory of its own in the
+// workspace's place: for ops that are called by name. Uses the executor up.
+SIM_API aclError execute_as(const char* name,
+                            aclOpExecutor* executor,
+                            std::shared_ptr<const Constants> constants,
                             aclrtStream stream);
 
 }  // namespace sim

@@ -54,17 +54,19 @@ struct Place {
   }
 };
 
-Place place(int64_t seed, int64_t offset) {
+template <class Integer>
+Place place(Integer seed, Integer offset) {
   return {static_cast<uint64_t>(seed), static_cast<uint64_t>(offset)};
 }
 // `further` is added to the offset.
-Place place(Planner& p, const aclTensor* seed, const aclTensor* offset, uint64_t further) {
+template <class Integer>
+Place place(Planner& p, const aclTensor* seed, const aclTensor* offset, Integer further) {
   const Operand seed_at = p.input(seed, "seedTensor", kI64);
   const Operand offset_at = p.input(offset, "offsetTensor", kI64);
   for (const Operand& each : {seed_at, offset_at}) {
     p.check(each.numel() == 1, p.name(each) + " must have one element");
   }
-  return {0, further, seed_at, offset_at};
+  return {0, static_cast<uint64_t>(further), seed_at, offset_at};
 }
 
 // f(generator, i) for each element.
@@ -223,8 +225,8 @@ template <class GetPlace>
 aclnnStatus gen_mask(const char* op,
                      const aclIntArray* shape,
                      double drop,
-                     const GetPlace& get_place,
                      const aclTensor* out,
+                     const GetPlace& get_place,
                      uint64_t* workspace_size,
                      aclOpExecutor** executor) {
   return plan(op, workspace_size, executor, [&](Planner& p) {
@@ -330,70 +332,49 @@ aclnnStatus do_mask(const char* op,
 
 }  // namespace
 
+// An op in both of CANN's forms: one is given the numbers to draw by, behind the parameters
+// `Before`; Name##Tensor finds them in memory when it runs, and adds its own offset.
+#define SIM_LIST(...) __VA_ARGS__
+#define SIM_DRAWS(Name, Integer, Before, After, function, arguments)                           \
+  SIM_SIGNATURE(Name, SIM_LIST Before, Integer seed, Integer offset SIM_LIST After) {          \
+    return function(                                                                           \
+        "aclnn" #Name, SIM_LIST arguments, [&](Planner&) { return place(seed, offset); },      \
+        workspaceSize, executor);                                                              \
+  }                                                                                            \
+  SIM_SIGNATURE(Name##Tensor, SIM_LIST Before, const aclTensor* seedTensor,                    \
+                const aclTensor* offsetTensor, Integer offset SIM_LIST After) {                \
+    return function(                                                                           \
+        "aclnn" #Name "Tensor", SIM_LIST arguments,                                            \
+        [&](Planner& p) { return place(p, seedTensor, offsetTensor, offset); }, workspaceSize, \
+        executor);                                                                             \
+  }
+
 extern "C" {
 
-SIM_SIGNATURE(
-    InplaceNormal, const aclTensor* selfRef, float mean, float std, int64_t seed, int64_t offset) {
-  return fill_normal(
-      "aclnnInplaceNormal", selfRef, mean, std, [&](Planner&) { return place(seed, offset); },
-      workspaceSize, executor);
-}
-SIM_SIGNATURE(InplaceNormalTensor,
-              const aclTensor* selfRef,
-              float mean,
-              float std,
-              const aclTensor* seedTensor,
-              const aclTensor* offsetTensor,
-              int64_t offset) {
-  return fill_normal(
-      "aclnnInplaceNormalTensor", selfRef, mean, std,
-      [&](Planner& p) { return place(p, seedTensor, offsetTensor, static_cast<uint64_t>(offset)); },
-      workspaceSize, executor);
-}
-SIM_SIGNATURE(InplaceUniform,
-              const aclTensor* selfRef,
-              double from,
-              double to,
-              uint64_t seed,
-              uint64_t offset) {
-  return fill_uniform(
-      "aclnnInplaceUniform", selfRef, from, to, [&](Planner&) { return Place{seed, offset}; },
-      workspaceSize, executor);
-}
-SIM_SIGNATURE(InplaceUniformTensor,
-              const aclTensor* selfRef,
-              double from,
-              double to,
-              const aclTensor* seedTensor,
-              const aclTensor* offsetTensor,
-              uint64_t offset) {
-  return fill_uniform(
-      "aclnnInplaceUniformTensor", selfRef, from, to,
-      [&](Planner& p) { return place(p, seedTensor, offsetTensor, offset); }, workspaceSize,
-      executor);
-}
-SIM_SIGNATURE(InplaceRandom,
-              const aclTensor* selfRef,
-              int64_t from,
-              int64_t to,
-              int64_t seed,
-              int64_t offset) {
-  return fill_whole(
-      "aclnnInplaceRandom", selfRef, from, to, [&](Planner&) { return place(seed, offset); },
-      workspaceSize, executor);
-}
-SIM_SIGNATURE(InplaceRandomTensor,
-              const aclTensor* selfRef,
-              int64_t from,
-              int64_t to,
-              const aclTensor* seedTensor,
-              const aclTensor* offsetTensor,
-              int64_t offset) {
-  return fill_whole(
-      "aclnnInplaceRandomTensor", selfRef, from, to,
-      [&](Planner& p) { return place(p, seedTensor, offsetTensor, static_cast<uint64_t>(offset)); },
-      workspaceSize, executor);
-}
+SIM_DRAWS(InplaceNormal,
+          int64_t,
+          (const aclTensor* selfRef, float mean, float std),
+          (),
+          fill_normal,
+          (selfRef, mean, std))
+SIM_DRAWS(InplaceUniform,
+          uint64_t,
+          (const aclTensor* selfRef, double from, double to),
+          (),
+          fill_uniform,
+          (selfRef, from, to))
+SIM_DRAWS(InplaceRandom,
+          int64_t,
+          (const aclTensor* selfRef, int64_t from, int64_t to),
+          (),
+          fill_whole,
+          (selfRef, from, to))
+SIM_DRAWS(DropoutGenMaskV2,
+          int64_t,
+          (const aclIntArray* shape, double prob),
+          (, aclDataType, aclTensor* out),
+          gen_mask,
+          (shape, prob, out))
 SIM_SIGNATURE(Bernoulli,
               const aclTensor* self,
               const aclScalar* prob,
@@ -524,32 +505,8 @@ SIM_SIGNATURE(DropoutGenMask,
               int64_t offset,
               aclTensor* out) {
   return gen_mask(
-      "aclnnDropoutGenMask", shape, prob, [&](Planner&) { return place(seed, offset); }, out,
+      "aclnnDropoutGenMask", shape, prob, out, [&](Planner&) { return place(seed, offset); },
       workspaceSize, executor);
-}
-SIM_SIGNATURE(DropoutGenMaskV2,
-              const aclIntArray* shape,
-              double prob,
-              int64_t seed,
-              int64_t offset,
-              aclDataType,
-              aclTensor* out) {
-  return gen_mask(
-      "aclnnDropoutGenMaskV2", shape, prob, [&](Planner&) { return place(seed, offset); }, out,
-      workspaceSize, executor);
-}
-SIM_SIGNATURE(DropoutGenMaskV2Tensor,
-              const aclIntArray* shape,
-              double prob,
-              const aclTensor* seedTensor,
-              const aclTensor* offsetTensor,
-              int64_t offset,
-              aclDataType,
-              aclTensor* out) {
-  return gen_mask(
-      "aclnnDropoutGenMaskV2Tensor", shape, prob,
-      [&](Planner& p) { return place(p, seedTensor, offsetTensor, static_cast<uint64_t>(offset)); },
-      out, workspaceSize, executor);
 }
 SIM_SIGNATURE(
     DropoutDoMask, const aclTensor* self, const aclTensor* mask, double prob, aclTensor* out) {

@@ -7,6 +7,7 @@ import os
 import pathlib
 
 import numpy as np
+from mindtorch_v2.npu.simulator import _library as simulator
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TABLE = ROOT / "mindtorch" / "backends" / "ascend" / "abi" / "operators.tsv"
@@ -26,12 +27,7 @@ NUMPY = {
 
 def library_dir():
     named = os.environ.get("MINDTORCH_SIM_LIBRARY_DIR")
-    folders = [pathlib.Path(named)] if named else []
-    folders += [ROOT / "build" / preset / "simulator/ascend/lib" for preset in ("release", "dev")]
-    for folder in folders:
-        if (folder / "libopapi.so").exists():
-            return folder
-    raise FileNotFoundError("the simulated CANN libraries are not built")
+    return pathlib.Path(named) if named else simulator.folder()
 
 
 @functools.cache
@@ -71,7 +67,8 @@ def parameters_of(text):
 @functools.cache
 def signatures():
     """op -> its parameters, without the two that always come last"""
-    found = {op: parameters_of("".join(rest)) for op, *rest in rows(TABLE)}
+    every = [*rows(TABLE), *rows(TABLE.parent / "operators_newer.tsv")]
+    found = {op: parameters_of("".join(rest)) for op, *rest in every if rest not in (["?"], ["-"])}
     for table in ("functions.tsv", "functions_newer.tsv"):  # a few ops are there
         for name, _, *rest in rows(TABLE.parent / table):
             if name.endswith("GetWorkspaceSize"):

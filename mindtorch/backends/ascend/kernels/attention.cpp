@@ -1,9 +1,12 @@
+#include "mindtorch/backends/ascend/kernels/attention.h"
+
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
-#include "mindtorch/backends/ascend/kernels/attention.h"
+#include "mindtorch/backends/ascend/chip.h"
 #include "mindtorch/backends/ascend/kernels/compose.h"
 #include "mindtorch/backends/ascend/kernels/dtypes.h"
 
@@ -35,9 +38,9 @@ Tensor later_keys(ops::Launch& on, int64_t queries, int64_t keys) {
 // --- in one launch ---
 
 // Whether CANN's op is documented to take a call. It adds masks of numbers in ways of its own.
-bool is_fused(const Tensor& query, const Tensor& key, const Tensor& value, const Settings& s) {
-  const bool masked = s.attn_mask.defined();
-  if (masked && (s.is_causal || s.attn_mask.dtype() != DType::kBool)) return false;
+bool is_taken(
+    const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool causal) {
+  if (mask.defined() && (causal || mask.dtype() != DType::kBool)) return false;
   return fits_fused_attention(query, key, value);
 }
 
@@ -105,6 +108,7 @@ HiddenKeys hide_unseen_keys(ops::Launch& on, const Tensor& seen, int64_t queries
 }
 
 bool fits_fused_attention(const Tensor& query, const Tensor& key, const Tensor& value) {
+  if (!has_fused_attention()) return false;
   constexpr int64_t kMostBatch = 2048;
   constexpr int64_t kMostHeads = 256;
   constexpr int64_t kMostLength = 512 * 1024;
@@ -185,147 +189,6 @@ void attend_backward_in_one(ops::Launch& on,
        in_four_dims(grad_value), unused);
 }
 
-// --- step by step, in float32 ---
-
-// Heads of query that share one of key and value become a dim of their own, along which key and
-// value repeat. Without such, the operands stay as they are.
-struct Groups {
-  Groups(const Tensor& query, const Tensor& key)
-      : count(query.dim() < 3 ? 1 : key.size(-3)),
-        size(query.dim() < 3 ? 1 : query.size(-3) / count) {}
-
-  Tensor divided(const Tensor& self) const {
-    if (size == 1) return self;
-    Shape sizes = self.sizes();
-    Shape strides = self.strides();
-    const auto heads = static_cast<ptrdiff_t>(sizes.size()) - 3;
-    sizes[static_cast<size_t>(heads)] = count;
-    sizes.insert(sizes.begin() + heads + 1, size);
-    const int64_t stride = strides[static_cast<size_t>(heads)];
-    strides[static_cast<size_t>(heads)] = stride * size;
-    strides.insert(strides.begin() + heads + 1, stride);
-    return self.alias(std::move(sizes), std::move(strides), self.storage_offset());
-  }
-  Tensor shared(const Tensor& self) const {
-    return size == 1 ? self : unsqueezed(self, self.dim() - 2);
-  }
-  // out = the sum over each group of left @ right.
-  void add_up(ops::Launch& on, const Tensor& left, const Tensor& right, const Tensor& out) const {
-    compute_in(on, kWide, out, [&](const Tensor& result) {
-      if (size == 1) return call(on, MT_ACLNN(aclnnMatmul), left, right, result, kKeepDtype);
-      Shape sizes = left.sizes();
-      sizes.back() = right.size(-1);
-      const Tensor products = make_like(on, sizes, kWide);
-      call(on, MT_ACLNN(aclnnMatmul), left, right, products, kKeepDtype);
-      const int64_t dim = products.dim() - 3;
-      call(on, MT_ACLNN(aclnnReduceSum), products, IntList(&dim, 1), false, kWide, result);
-    });
-  }
-
-  int64_t count;
-  int64_t size;
-};
-
-void hide(ops::Launch& on, const Tensor& scores, const Tensor& hidden) {
-  const Scalar nothing(-std::numeric_limits<double>::infinity());
-  call(on, MT_ACLNN(aclnnInplaceMaskedFillScalar), scores, hidden, typed(nothing, scores.dtype()));
-}
-
-// Of query and key in groups, which are in float32.
-Tensor weights_of(ops::Launch& on,
-                  const Tensor& query,
-                  const Tensor& key,
-                  const Groups& groups,
-                  const Settings& s) {
-  Shape sizes = query.sizes();
-  sizes.back() = key.size(-2);
-  const Tensor scores = make_like(on, sizes, kWide);
-  if (query.size(-1) == 0) {
-    call(on, MT_ACLNN(aclnnInplaceZero), scores);
-  } else {
-    call(on, MT_ACLNN(aclnnMatmul), query, transposed(key), scores, kKeepDtype);
-    call(on, MT_ACLNN(aclnnInplaceMuls), scores, typed(Scalar(s.scale), kWide));
-  }
-  if (s.is_causal) hide(on, scores, later_keys(on, sizes[sizes.size() - 2], sizes.back()));
-  Tensor mask = s.attn_mask;
-  if (mask.defined() && groups.size > 1) {
-    Shape whole = sizes;  // without the groups
-    whole.erase(whole.end() - 3);
-    whole[whole.size() - 3] = groups.count * groups.size;
-    mask = groups.divided(expanded(mask, whole));
-  }
-  if (mask.defined() && mask.dtype() == DType::kBool) {
-    hide(on, scores, computed(on, ops::Pointwise::kLogicalNot, mask));
-  } else if (mask.defined()) {
-    call(on, MT_ACLNN(aclnnInplaceAdd), scores, on_device(on, mask, kWide),
-         typed(Scalar(1.0), kWide));
-  }
-  const Tensor weights = make_like(on, sizes, kWide);
-  call(on, MT_ACLNN(aclnnSoftmax), scores, int64_t{-1}, weights);
-  if (mask.defined()) {  // nothing to see gives 0
-    sizes.back() = 1;
-    const Tensor largest = make_like(on, sizes, kWide);
-    const int64_t last = query.dim() - 1;
-    call(on, MT_ACLNN(aclnnAmax), scores, IntList(&last, 1), true, largest);
-    const Scalar nothing(-std::numeric_limits<double>::infinity());
-    call(on, MT_ACLNN(aclnnInplaceMaskedFillScalar), weights,
-         computed(on, ops::Pointwise::kEq, largest, nothing), typed(Scalar(0.0), kWide));
-  }
-  return weights;
-}
-
-// What dropout leaves of weights, or of their gradient.
-Tensor kept_of(ops::Launch& on, const Tensor& weights, const Settings& s) {
-  if (!s.dropped.defined()) return weights;
-  const Tensor kept = make_like(on, weights.sizes(), kWide);
-  call(on, MT_ACLNN(aclnnDropoutDoMask), weights, s.dropped, s.dropout_p, kept);
-  return kept;
-}
-
-void attend_by_steps(ops::Launch& on,
-                     const Tensor& query,
-                     const Tensor& key,
-                     const Tensor& value,
-                     const Settings& s,
-                     const Tensor& out) {
-  const Groups groups(query, key);
-  const Tensor weights = weights_of(on, groups.divided(on_device(on, query, kWide)),
-                                    groups.shared(on_device(on, key, kWide)), groups, s);
-  compute_in(on, kWide, out, [&](const Tensor& result) {
-    call(on, MT_ACLNN(aclnnMatmul), kept_of(on, weights, s),
-         groups.shared(on_device(on, value, kWide)), groups.divided(result), kKeepDtype);
-  });
-}
-
-void attend_backward_by_steps(ops::Launch& on,
-                              const Tensor& grad_out,
-                              const Tensor& query,
-                              const Tensor& key,
-                              const Tensor& value,
-                              const Settings& s,
-                              const Tensor& grad_query,
-                              const Tensor& grad_key,
-                              const Tensor& grad_value) {
-  const Groups groups(query, key);
-  const Tensor q = groups.divided(on_device(on, query, kWide));
-  const Tensor k = groups.shared(on_device(on, key, kWide));
-  const Tensor grad = groups.divided(on_device(on, grad_out, kWide));
-  const Tensor weights = weights_of(on, q, k, groups, s);
-  groups.add_up(on, transposed(kept_of(on, weights, s)), grad, grad_value);
-  if (query.size(-1) == 0) return;
-  const Tensor of_weights = make_like(on, weights.sizes(), kWide);
-  call(on, MT_ACLNN(aclnnMatmul), grad, transposed(groups.shared(on_device(on, value, kWide))),
-       of_weights, kKeepDtype);
-  const Tensor of_scores = make_like(on, weights.sizes(), kWide);
-  call(on, MT_ACLNN(aclnnSoftmaxBackward), kept_of(on, of_weights, s), weights, int64_t{-1},
-       of_scores);
-  call(on, MT_ACLNN(aclnnInplaceMuls), of_scores, typed(Scalar(s.scale), kWide));
-  compute_in(on, kWide, grad_query, [&](const Tensor& result) {
-    call(on, MT_ACLNN(aclnnMatmul), of_scores, k, groups.divided(result), kKeepDtype);
-  });
-  groups.add_up(on, transposed(of_scores), q, grad_key);
-}
-
 // --- the ops ---
 
 ops::SpecList row_stats(const Tensor& query,
@@ -344,6 +207,18 @@ ops::SpecList row_stats(const Tensor& query,
   return {spec, spec};
 }
 
+bool takes_forward(const Tensor& query,
+                   const Tensor& key,
+                   const Tensor& value,
+                   const Tensor& attn_mask,
+                   bool is_causal,
+                   double,
+                   bool,
+                   const Tensor&,
+                   double) {
+  return is_taken(query, key, value, attn_mask, is_causal);
+}
+
 void flash_attention(ops::Launch& on,
                      const Tensor& query,
                      const Tensor& key,
@@ -357,13 +232,23 @@ void flash_attention(ops::Launch& on,
                      Tensor& out,
                      Tensor& largest,
                      Tensor& sums) {
-  if (out.numel() == 0) return;
-  if (key.size(-2) == 0) return call(on, MT_ACLNN(aclnnInplaceZero), out);
   const Settings s = {attn_mask, is_causal, scale, dropped, dropout_p};
-  if (is_fused(query, key, value, s)) {
-    return attend_in_one(on, query, key, value, s, out, {largest, sums});
-  }
-  attend_by_steps(on, query, key, value, s, out);
+  attend_in_one(on, query, key, value, s, out, {largest, sums});
+}
+
+bool takes_backward(const Tensor&,
+                    const Tensor& query,
+                    const Tensor& key,
+                    const Tensor& value,
+                    const Tensor&,
+                    const Tensor&,
+                    const Tensor&,
+                    const Tensor& attn_mask,
+                    bool is_causal,
+                    double,
+                    const Tensor&,
+                    double) {
+  return is_taken(query, key, value, attn_mask, is_causal);
 }
 
 void flash_attention_backward(ops::Launch& on,
@@ -383,25 +268,21 @@ void flash_attention_backward(ops::Launch& on,
                               Tensor& grad_key,
                               Tensor& grad_value) {
   const Settings s = {attn_mask, is_causal, scale, dropped, dropout_p};
-  if (out.numel() == 0 || key.size(-2) == 0) {
-    for (const Tensor* each : {&grad_query, &grad_key, &grad_value}) {
-      if (each->numel() != 0) call(on, MT_ACLNN(aclnnInplaceZero), *each);
-    }
-  } else if (is_fused(query, key, value, s)) {
-    attend_backward_in_one(on, grad_out, query, key, value, out, {largest, sums}, s, grad_query,
-                           grad_key, grad_value);
-  } else {
-    attend_backward_by_steps(on, grad_out, query, key, value, s, grad_query, grad_key, grad_value);
-  }
+  attend_backward_in_one(on, grad_out, query, key, value, out, {largest, sums}, s, grad_query,
+                         grad_key, grad_value);
 }
 
 }  // namespace
 
 void register_attention(ops::Registry& registry) {
   constexpr const char* kOp = "_scaled_dot_product_flash_attention";
-  takes_products(registry.kernel<flash_attention>(DeviceType::kNpu, kOp)).keeps<row_stats>();
-  takes_products(
-      registry.kernel<flash_attention_backward>(DeviceType::kNpu, std::string(kOp) + "_backward"));
+  registry.kernel<flash_attention>(DeviceType::kNpu, kOp)
+      .when<takes_forward>()
+      .takes(kFloats)
+      .keeps<row_stats>();
+  registry.kernel<flash_attention_backward>(DeviceType::kNpu, std::string(kOp) + "_backward")
+      .when<takes_backward>()
+      .takes(kFloats);
 }
 
 }  // namespace mindtorch::ascend

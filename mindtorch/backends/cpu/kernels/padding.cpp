@@ -9,17 +9,13 @@
 
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/kernels/plane_sums.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
 namespace mindtorch::cpu {
 namespace {
 
 constexpr int64_t kBorderGrain = 16 * 1024;  // elements that are worth a thread
-
-// What sums of T are made in.
-template <typename T>
-using BorderSum =
-    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
 // Planes of up to three padded dims, without the border and with it. Where channels lie side by
 // side they are one pixel, and the planes are the images.
@@ -137,11 +133,11 @@ void add_elements(const T* from, W* to, int64_t count) {
 
 // Of one plane: `sums` are zeros.
 template <typename T>
-void add_plane(const BorderedPlanes& p, const T* grads, BorderSum<T>* sums) {
+void add_plane(const BorderedPlanes& p, const T* grads, PlaneSum<T>* sums) {
   const int64_t* const shown = p.shown[2].data();
   for (int64_t i = 0; i < p.lines(); ++i) {
     const T* const line = grads + i * p.whole[2] * p.pixel;
-    BorderSum<T>* const target = sums + p.shown_line(i) * p.inside[2] * p.pixel;
+    PlaneSum<T>* const target = sums + p.shown_line(i) * p.inside[2] * p.pixel;
     const auto add_pixel = [&](int64_t x) {
       add_elements(line + x * p.pixel, target + shown[x] * p.pixel, p.pixel);
     };
@@ -153,52 +149,22 @@ void add_plane(const BorderedPlanes& p, const T* grads, BorderSum<T>* sums) {
   }
 }
 
-template <typename T>
-void remove_border(const BorderedPlanes& p, const T* grads, T* out) {
-  using W = BorderSum<T>;
-  const int64_t n = p.inside_elements();
-  parallel_for(0, p.planes, kBorderGrain / (p.whole_elements() + 1) + 1,
-               [&](int64_t begin, int64_t end) {
-                 std::vector<W> wide(std::is_same_v<T, W> ? 0 : static_cast<size_t>(n));
-                 for (int64_t i = begin; i < end; ++i) {
-                   T* const result = out + i * n;
-                   const T* const own = grads + i * p.whole_elements();
-                   if constexpr (std::is_same_v<T, W>) {
-                     std::fill_n(result, n, T{});
-                     add_plane(p, own, result);
-                   } else {
-                     std::fill(wide.begin(), wide.end(), W{});
-                     add_plane(p, own, wide.data());
-                     std::transform(wide.begin(), wide.end(), result,
-                                    [](W sum) { return static_cast<T>(sum); });
-                   }
-                 }
-               });
-}
-
 void pad_edges_backward(
     ops::Launch&, const Tensor& grad_output, IntList padding, int64_t mode, Tensor& out) {
   if (out.numel() == 0) return;
   const bool channels_last = !out.is_contiguous();
   const Tensor grads = in_memory_order(grad_output, channels_last);
   const BorderedPlanes p(out.sizes(), padding, static_cast<ops::Padding>(mode), channels_last);
-  const auto run = [&]<typename T>() {
-    remove_border(p, static_cast<const T*>(grads.data_ptr()), static_cast<T*>(out.data_ptr()));
-  };
-  switch (out.dtype()) {
-    case DType::kComplex64:
-      return run.template operator()<std::complex<float>>();
-    case DType::kComplex128:
-      return run.template operator()<std::complex<double>>();
-    case DType::kFloat64:
-      return run.template operator()<double>();
-    case DType::kFloat32:
-      return run.template operator()<float>();
-    case DType::kFloat16:
-      return run.template operator()<Half>();
-    default:
-      return run.template operator()<BFloat16>();
-  }
+  // All dtypes but bool.
+  visit_planes(out.dtype(), [&]<typename T>() {
+    if constexpr (!std::is_same_v<T, bool>) {
+      const auto* const from = static_cast<const T*>(grads.data_ptr());
+      sum_planes(p.planes, p.inside_elements(), kBorderGrain / (p.whole_elements() + 1) + 1,
+                 static_cast<T*>(out.data_ptr()), [&](int64_t i, PlaneSum<T>* sums) {
+                   add_plane(p, from + i * p.whole_elements(), sums);
+                 });
+    }
+  });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "mindtorch/backends/cpu/ceil_div.h"
 #include "mindtorch/backends/cpu/kernels/kernels.h"
 #include "mindtorch/backends/cpu/kernels/lines.h"
+#include "mindtorch/backends/cpu/kernels/plane_sums.h"
 #include "mindtorch/backends/cpu/parallel.h"
 
 namespace mindtorch::cpu {
@@ -19,11 +20,6 @@ namespace {
 using ops::WindowGrid;
 
 constexpr int64_t kWindowGrain = 16 * 1024;  // elements that are worth a thread
-
-// What columns of T are added up in.
-template <typename T>
-using ColumnSum =
-    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
 // Along a row of windows: those whose element `tap` lies inside the image.
 struct InsideWindows {
@@ -106,8 +102,8 @@ void im2col(ops::Launch&,
 
 // Adds one row of columns to a plane.
 template <typename T>
-void add_column_row(const WindowGrid& grid, int64_t tap, const T* row, ColumnSum<T>* plane) {
-  using W = ColumnSum<T>;
+void add_column_row(const WindowGrid& grid, int64_t tap, const T* row, PlaneSum<T>* plane) {
+  using W = PlaneSum<T>;
   const int64_t y_tap = tap / grid.kernel[1];
   const int64_t x_tap = tap % grid.kernel[1];
   const InsideWindows rows(grid, 0, y_tap);
@@ -128,29 +124,6 @@ void add_column_row(const WindowGrid& grid, int64_t tap, const T* row, ColumnSum
   }
 }
 
-template <typename T>
-void add_columns(const WindowGrid& grid, int64_t planes, const T* columns, T* images) {
-  using W = ColumnSum<T>;
-  const int64_t n = grid.size[0] * grid.size[1];
-  const int64_t rows = grid.area() * grid.windows();
-  parallel_for(0, planes, kWindowGrain / (rows + 1) + 1, [&](int64_t begin, int64_t end) {
-    // Not a std::vector: one of bool has no elements that can be pointed to.
-    const auto wide = std::make_unique<W[]>(std::is_same_v<T, W> ? 1 : static_cast<size_t>(n));
-    for (int64_t i = begin; i < end; ++i) {
-      T* const plane = images + i * n;
-      W* sums = wide.get();
-      if constexpr (std::is_same_v<T, W>) sums = plane;
-      std::fill_n(sums, n, W{});
-      for (int64_t tap = 0; tap < grid.area(); ++tap) {
-        add_column_row(grid, tap, columns + i * rows + tap * grid.windows(), sums);
-      }
-      if constexpr (!std::is_same_v<T, W>) {
-        std::transform(sums, sums + n, plane, [](W sum) { return static_cast<T>(sum); });
-      }
-    }
-  });
-}
-
 void col2im(ops::Launch&,
             const Tensor& self,
             IntList output_size,
@@ -163,26 +136,16 @@ void col2im(ops::Launch&,
   const Tensor columns = as_contiguous(self);
   const WindowGrid grid(output_size, kernel_size, dilation, padding, stride);
   const int64_t planes = out.size(0) * out.size(1);
-  const auto run = [&]<typename T>() {
-    add_columns(grid, planes, static_cast<const T*>(columns.data_ptr()),
-                static_cast<T*>(out.data_ptr()));
-  };
-  switch (out.dtype()) {
-    case DType::kBool:
-      return run.template operator()<bool>();
-    case DType::kComplex64:
-      return run.template operator()<std::complex<float>>();
-    case DType::kComplex128:
-      return run.template operator()<std::complex<double>>();
-    case DType::kFloat64:
-      return run.template operator()<double>();
-    case DType::kFloat32:
-      return run.template operator()<float>();
-    case DType::kFloat16:
-      return run.template operator()<Half>();
-    default:
-      return run.template operator()<BFloat16>();
-  }
+  const int64_t rows = grid.area() * grid.windows();
+  visit_planes(out.dtype(), [&]<typename T>() {
+    const auto* const from = static_cast<const T*>(columns.data_ptr());
+    sum_planes(planes, grid.size[0] * grid.size[1], kWindowGrain / (rows + 1) + 1,
+               static_cast<T*>(out.data_ptr()), [&](int64_t i, PlaneSum<T>* sums) {
+                 for (int64_t tap = 0; tap < grid.area(); ++tap) {
+                   add_column_row(grid, tap, from + i * rows + tap * grid.windows(), sums);
+                 }
+               });
+  });
 }
 
 // --- the inverse of max_pool ---

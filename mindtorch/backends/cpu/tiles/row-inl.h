@@ -33,10 +33,63 @@ using Held = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 template <class D>
 using Bits16 = hn::Rebind<uint16_t, D>;
 
+#if HWY_TARGET == HWY_EMU128
+// Highway's own conversions neither round there nor know infinities and NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> widen_half(D d, hn::Vec<Bits16<D>> bits) {
+  const hn::RebindToUnsigned<D> du;
+  const auto wide = hn::PromoteTo(du, bits);
+  const auto sign = hn::ShiftLeft<16>(hn::And(wide, hn::Set(du, 0x8000)));
+  const auto number = hn::ShiftLeft<13>(hn::And(wide, hn::Set(du, 0x7fff)));
+  const auto normal = hn::Add(number, hn::Set(du, (127 - 15) << 23));
+  // Of 2^-14 and the number, less 2^-14: no step sees a subnormal, which may be flushed.
+  const auto least = hn::Set(du, (127 - 14) << 23);
+  const auto small =
+      hn::BitCast(du, hn::Sub(hn::BitCast(d, hn::Add(number, least)), hn::BitCast(d, least)));
+  const auto special = hn::Or(number, hn::Set(du, 0x7f800000));
+  const auto finite = hn::IfThenElse(hn::Lt(number, hn::Set(du, 1 << 23)), small, normal);
+  const auto is_special = hn::Ge(number, hn::Set(du, 0x1f << 23));
+  return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(is_special, special, finite)));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<Bits16<D>> round_half(D d, hn::Vec<D> v) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto number = hn::And(bits, hn::Set(du, 0x7fffffff));
+  const auto sign = hn::ShiftRight<16>(hn::Xor(bits, number));
+  const auto odd = hn::And(hn::ShiftRight<13>(number), hn::Set(du, 1));
+  const auto normal = hn::ShiftRight<13>(
+      hn::Add(hn::Sub(number, hn::Set(du, (127 - 15) << 23)), hn::Add(odd, hn::Set(du, 0xfff))));
+  // Adding 0.5 leaves the ten bits of a subnormal half at the end, rounded.
+  const auto half = hn::Set(d, 0.5F);
+  const auto small =
+      hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, number), half)), hn::BitCast(du, half));
+  const auto payload = hn::And(hn::ShiftRight<13>(number), hn::Set(du, 0x3ff));
+  const auto nan = hn::Or(hn::Set(du, 0x7e00), payload);
+  const auto finite = hn::IfThenElse(hn::Lt(number, hn::Set(du, 0x38800000)), small, normal);
+  const auto at_most_infinity =
+      hn::IfThenElse(hn::Ge(number, hn::Set(du, 0x477ff000)), hn::Set(du, 0x7c00), finite);
+  const auto rounded =
+      hn::IfThenElse(hn::Gt(number, hn::Set(du, 0x7f800000)), nan, at_most_infinity);
+  return hn::TruncateTo(Bits16<D>(), hn::Or(sign, rounded));
+}
+#else
+template <class D>
+HWY_INLINE hn::Vec<D> widen_half(D d, hn::Vec<Bits16<D>> bits) {
+  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), bits));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<Bits16<D>> round_half(D, hn::Vec<D> v) {
+  return hn::BitCast(Bits16<D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
+}
+#endif
+
 template <class T, class D>
 HWY_INLINE hn::Vec<D> widen_bits(D d, hn::Vec<Bits16<D>> bits) {
   if constexpr (std::is_same_v<T, Half>) {
-    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), bits));
+    return widen_half(d, bits);
   } else {
     const hn::RebindToUnsigned<D> d32;
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
@@ -45,9 +98,9 @@ HWY_INLINE hn::Vec<D> widen_bits(D d, hn::Vec<Bits16<D>> bits) {
 
 // Rounds to nearest even.
 template <class T, class D>
-HWY_INLINE hn::Vec<Bits16<D>> round_bits(D, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<Bits16<D>> round_bits(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, Half>) {
-    return hn::BitCast(Bits16<D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
+    return round_half(d, v);
   } else {
     const hn::RebindToUnsigned<D> du;
     const auto bits = hn::BitCast(du, v);

@@ -1,5 +1,6 @@
 """Losses as modules. Each calls the function of torch.nn.functional that it is named after."""
 
+import warnings
 from dataclasses import dataclass
 
 from mindtorch_v2._C import dtype as _dtype
@@ -28,6 +29,7 @@ __all__ = [
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
     "NLLLoss",
+    "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
     "SoftMarginLoss",
@@ -121,6 +123,19 @@ class NLLLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """NLLLoss, under the name that it once had for images."""
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+            "replacement.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(*args, **kwargs)
 
 
 class CrossEntropyLoss(_WeightedLoss):

@@ -136,6 +136,9 @@ class RNNBase(Module):
     def _flat_weights(self):
         return [getattr(self, name) for name in self._flat_weights_names]
 
+    def _update_flat_weights(self):
+        """Does nothing: `_flat_weights` are always the parameters as they are."""
+
     def flatten_parameters(self):
         """Does nothing: no kernel here asks for weights in one piece."""
 

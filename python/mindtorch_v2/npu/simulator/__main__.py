@@ -48,7 +48,10 @@ def _listing():
     functions = _library.functions()
     words = {True: "simulated", False: "not supported"}
     ordered = sorted(functions.items(), key=lambda item: (not item[1], item[0]))
-    return "\n".join(f"{words[simulated]}\t{name}" for name, simulated in ordered)
+    lines = [f"{words[simulated]}\t{name}" for name, simulated in ordered]
+    # By name: all others answer so, too.
+    lines += [f"simulated\taclopCompileAndExecute {name}" for name in _library.named_ops()]
+    return "\n".join(lines)
 
 
 def _run(arguments):

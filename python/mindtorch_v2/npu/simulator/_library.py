@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import itertools
 import pathlib
 import struct
 
@@ -69,10 +70,21 @@ def _exported(path):
 def functions():
     """{name: whether it is simulated} of CANN's functions. The two phases of an op count as one."""
     found = {}
+    left_out = "mtsim_left_out_"  # what no library exports, so that programs take an older function
     for library in LIBRARIES:
         # What no source defines is generated, as a weak symbol.
         exported = dict(_exported(folder() / f"lib{library}.so"))
         for name, weak in exported.items():
             if not name.startswith(("_", "mtsim")) and f"{name}GetWorkspaceSize" not in exported:
                 found[name.removesuffix("GetWorkspaceSize")] = not weak
+            elif name.startswith(left_out):
+                found[name.removeprefix(left_out)] = False
     return dict(sorted(found.items()))
+
+
+def named_ops():
+    """The ops that aclopCompileAndExecute knows by name."""
+    library = ctypes.CDLL(str(folder() / "libacl_op_compiler.so"))
+    name = library.mtsim_named_op
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.c_size_t]
+    return sorted(found.decode() for found in iter(map(name, itertools.count()).__next__, None))
