@@ -201,19 +201,6 @@ def unsupported_other(function):
     return f"{attributes} {result} {function.name}() {{\n{body}}}\n"
 
 
-def untyped_operators(tables):
-    """Both phases of those whose parameters are unknown, and a name for each that is left out, by
-    which the list of all functions finds it and no program does."""
-    text = ""
-    for name in read_unknown(tables, UNTYPED):
-        for phase in (f"{name}GetWorkspaceSize", name):
-            text += f'__attribute__((weak, visibility("default"))) int {phase}() {{\n'
-            text += f'  return sim::unsupported("{phase}", sim::kNoKernel);\n}}\n'
-    for name in read_unknown(tables, LEFT_OUT):
-        text += f'__attribute__((visibility("default"))) void mtsim_left_out_{name}() {{}}\n'
-    return text
-
-
 def tensor_names(functions):
     """Of each op that has any: its name, and those of its tensors and lists of tensors."""
     lines = []
@@ -225,6 +212,19 @@ def tensor_names(functions):
             op = function.name.removesuffix("GetWorkspaceSize")
             lines.append(f'{{"{op}", "{" ".join(tensors)} "}},\n')
     return "".join(sorted(lines))
+
+
+def untyped_operators(tables):
+    """Both phases of those whose parameters are unknown, and a name for each that is left out, by
+    which the list of all functions finds it and no program does."""
+    text = ""
+    for name in read_unknown(tables, UNTYPED):
+        for phase in (f"{name}GetWorkspaceSize", name):
+            text += f'__attribute__((weak, visibility("default"))) int {phase}() {{\n'
+            text += f'  return sim::unsupported("{phase}", sim::kNoKernel);\n}}\n'
+    for name in read_unknown(tables, LEFT_OUT):
+        text += f'__attribute__((visibility("default"))) void mtsim_left_out_{name}() {{}}\n'
+    return text
 
 
 def source(includes, body):

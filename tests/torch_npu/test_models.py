@@ -71,3 +71,21 @@ def test_autocast_computes_in_half_precision():
         found = layer.npu()(x.npu())
     assert found.dtype == torch.float16
     torch.testing.assert_close(found.float().cpu(), wanted, atol=1e-2, rtol=1e-2)
+
+
+def test_training_with_scaled_gradients():
+    """autocast with a GradScaler: an overflow leaves the parameters and halves the scale."""
+    model = torch.nn.Linear(8, 4).npu()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.npu.amp.GradScaler(init_scale=2.0**10)
+    x = torch.randn(16, 8, device="npu")
+    for step in range(3):
+        before = model.weight.detach().clone()
+        optimizer.zero_grad()
+        with torch.autocast("npu", dtype=torch.float16):
+            loss = model(x).float().pow(2).mean()
+        scaler.scale(loss * (float("inf") if step == 1 else 1.0)).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert torch.equal(before, model.weight) == (step == 1)
+        assert scaler.get_scale() == (2.0**10 if step == 0 else 2.0**9)

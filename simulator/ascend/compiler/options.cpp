@@ -17,7 +17,6 @@ constexpr size_t kOptions = ACL_OP_DEBUG_OPTION + 1;
 struct Options {
   std::mutex mutex;
   std::array<std::string, kOptions> values;
-  int flag = ACL_OP_COMPILE_DEFAULT;
 };
 
 Options& options() {
@@ -70,16 +69,5 @@ aclError aclGetCompileopt(aclCompileOpt opt, char* value, size_t length) {
                                              std::to_string(kept.size() + 1) + " are needed");
   }
   std::memcpy(value, kept.c_str(), kept.size() + 1);
-  return ACL_SUCCESS;
-}
-
-// Of a header whose functions the tables give without types.
-extern "C" SIM_API aclError aclopSetCompileFlag(aclOpCompileFlag flag) {
-  if (const aclError code = enter("aclopSetCompileFlag", {{"flag", flag}})) return code;
-  if (flag != ACL_OP_COMPILE_DEFAULT && flag != ACL_OP_COMPILE_FUZZ) {
-    return fail(ACL_ERROR_INVALID_PARAM, "there is no flag " + std::to_string(flag));
-  }
-  const std::scoped_lock lock(options().mutex);
-  options().flag = flag;
   return ACL_SUCCESS;
 }

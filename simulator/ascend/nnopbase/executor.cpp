@@ -153,7 +153,7 @@ Access access_of(const Slot& slot, void* address) {
 // What the op touches, for the checks.
 std::vector<Access> accesses_of(const Plan& plan,
                                 void* workspace,
-                                void* const* bound = nullptr,
+                                void* const* bound,
                                 const Constants* constants = nullptr) {
   std::vector<Access> accesses;
   for (size_t i = 0; i < plan.slots.size(); ++i) {

@@ -171,7 +171,7 @@ def test_messages_name_the_function_once(answers):
 
 def test_what_is_not_simulated_says_so_by_name(answers):
     every = functions()
-    simulated_others = 40  # at most, of headers whose types are not declared
+    simulated_others = 60  # at most, of headers whose types are not declared
     codes = {"HcclResult": 5, "aclError": 207000, "aclnnStatus": 561003}
     left_out = 0
     for name, (code, text) in answers.items():
