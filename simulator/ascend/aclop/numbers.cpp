@@ -1,4 +1,6 @@
 // Ops by name on numbers: arithmetic, norms, order.
+#include <numeric>
+
 #include "simulator/ascend/aclop/tables.h"
 #include "simulator/ascend/ops/rows.h"
 
@@ -100,6 +102,41 @@ aclnnStatus cdist(Arguments& call) {
       call.executor());
 }
 
+// Gradients, rows and distances are spread out as those of Cdist are: [batch, n, m, size], of which
+// the first operand's rows are the same for every m.
+aclnnStatus cdist_backward(Arguments& call) {
+  const auto order = static_cast<float>(call.real("p", 2));
+  const Shape shape = call.input_shape(1);
+  if (shape.size() < 3) throw Rejected{kInvalid, "x1 has fewer than 3 dims"};
+  const View whole = contiguous_view(nullptr, call.input_dtype(1), shape);
+  const int64_t columns = whole.rank() - 2;
+  const auto input = [&](size_t i, const View& part) {
+    if (call.input_shape(i) != shape) throw Rejected{kInvalid, "the inputs differ in shape"};
+    return call.input_as(i, part);
+  };
+  const View one_row = whole.slice(columns, 0, 1);
+  const View numbers = whole.slice(columns + 1, 0, 1);  // one for each pair
+  std::vector<int64_t> turned(shape.size());
+  std::iota(turned.begin(), turned.end(), int64_t{0});
+  std::swap(turned[z(columns)], turned[z(columns + 1)]);
+  return aclnnCdistBackwardGetWorkspaceSize(
+      input(0, numbers.permute(turned)), input(1, one_row), input(2, whole),
+      input(3, numbers.permute(turned)), order,
+      call.output_as(0, contiguous_view(nullptr, call.output_dtype(0), one_row.shape)), call.size(),
+      call.executor());
+}
+
+aclnnStatus log_softmax(Arguments& call) {
+  const std::vector<int64_t> axes = call.integers("axes");
+  return aclnnLogSoftmaxGetWorkspaceSize(call.input(0), axes.empty() ? -1 : axes[0], call.output(0),
+                                         call.size(), call.executor());
+}
+
+aclnnStatus batch_sums(Arguments& call) {
+  return aclnnBatchNormReduceGetWorkspaceSize(call.input(0), call.output(0), call.output(1),
+                                              call.size(), call.executor());
+}
+
 using Reduction = aclnnStatus (*)(
     const aclTensor*, const aclIntArray*, bool, aclTensor*, uint64_t*, aclOpExecutor**);
 
@@ -189,15 +226,24 @@ constexpr NamedOp kNumbers[] = {
     {"ApplyAdamW", adam_w},
     {"ArgMaxWithValue", extreme<aclnnMaxDimGetWorkspaceSize>},
     {"ArgMinWithValue", extreme<aclnnMinDimGetWorkspaceSize>},
+    {"BNTrainingReduce", batch_sums},
     {"Cdist", cdist},
+    {"CdistGrad", cdist_backward},
+    {"Equal", binary<aclnnEqTensorGetWorkspaceSize>},
     {"FastGelu", unary<aclnnFastGeluGetWorkspaceSize>},
     {"FastGeluGrad", binary<aclnnFastGeluBackwardGetWorkspaceSize>},
+    {"Greater", binary<aclnnGtTensorGetWorkspaceSize>},
+    {"GreaterEqual", binary<aclnnGeTensorGetWorkspaceSize>},
     {"LeftShift", binary<aclnnLeftShiftGetWorkspaceSize>},
+    {"Less", binary<aclnnLtTensorGetWorkspaceSize>},
+    {"LessEqual", binary<aclnnLeTensorGetWorkspaceSize>},
+    {"LogSoftmaxV2", log_softmax},
     {"LogSpaceD", log_space},
     {"LpNormReduceV2", norm_reduce},
     {"LpNormUpdateV2", norm_update},
     {"Mish", unary<aclnnMishGetWorkspaceSize>},
     {"MishGrad", binary<aclnnMishBackwardGetWorkspaceSize>},
+    {"NotEqual", binary<aclnnNeTensorGetWorkspaceSize>},
     {"ReduceMax", reduce<aclnnAmaxGetWorkspaceSize>},
     {"ReduceMin", reduce<aclnnAminGetWorkspaceSize>},
     {"RightShift", binary<aclnnRightShiftGetWorkspaceSize>},

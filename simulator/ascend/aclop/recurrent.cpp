@@ -223,13 +223,15 @@ Slopes run_lstm_backward(const Layer& layer,
   return d;
 }
 
-aclnnStatus lstm_backward(Arguments& call) {
+// Where the weights are apart, the state's are in the bias's place.
+aclnnStatus lstm_backward(Arguments& call, bool apart) {
   return plan("DynamicRNNGrad", call.size(), call.executor(), [&](Planner& p) {
     const auto input = [&](size_t i, const char* name) {
       return p.input(call.input(i), name, kTypes);
     };
     const Operand x = input(0, "x");
-    const Operand weights = input(1, "w");
+    GivenWeights weights{input(1, "w"), {}};
+    if (apart) weights.hidden = input(2, "weight_hidden");
     const Operand h0 = input(4, "init_h");
     const Operand c0 = input(5, "init_c");
     const Layer layer = layer_of(call, p, x, h0);
@@ -246,29 +248,40 @@ aclnnStatus lstm_backward(Arguments& call) {
     if (mask && mask.numel() == 1) mask = {};  // stands for none
     check_count(p, mask, states);
     const auto gates = static_cast<int64_t>(4 * layer.hidden);
-    p.check(weights.numel() == gates * static_cast<int64_t>(layer.input + layer.hidden),
+    const int64_t own = weights.input.numel();
+    const int64_t more = apart ? weights.hidden.numel() : 0;
+    p.check(own + more == gates * static_cast<int64_t>(layer.input + layer.hidden),
             "w does not fit x and h");
     std::vector<Operand> outputs;
-    const int64_t counts[] = {weights.numel(), gates, x.numel(), h0.numel(), h0.numel()};
-    for (const char* const name : {"dw", "db", "dx", "dh_prev", "dc_prev"}) {
+    const auto output = [&](const char* name, int64_t n) {
       outputs.push_back(p.output(call.output(outputs.size()), name, kTypes));
-      check_count(p, outputs.back(), counts[outputs.size() - 1]);
-    }
+      check_count(p, outputs.back(), n);
+    };
+    output("dw", own);
+    if (apart) output("dw_hidden", more);
+    output("db", gates);
+    output("dx", x.numel());
+    output("dh_prev", h0.numel());
+    output("dc_prev", h0.numel());
     if (x.numel() == 0 || gates == 0) return;
     p.run([=](Launch& launch) {
       LstmTrace t(0);
       Numbers64 dy, dh, dc;
       Numbers64* const parts[] = {&t.h, &t.c, &dy, &dh, &dc, &t.i, &t.g, &t.f, &t.o, &t.tanhc};
       for (size_t k = 0; k < trace.size(); ++k) *parts[k] = numbers(launch, trace[k]);
-      const Slopes d =
-          run_lstm_backward(layer, GivenWeights{weights, {}}.load(launch, z(gates)),
-                            numbers(launch, x), numbers(launch, h0), numbers(launch, c0), t,
-                            numbers(launch, mask), dy, std::move(dh), std::move(dc));
-      const Numbers64* const results[] = {&d.w.values, &d.bias, &d.x, &d.h, &d.c};
-      for (size_t k = 0; k < outputs.size(); ++k) store_all(get(launch, outputs[k]), *results[k]);
+      const Slopes d = run_lstm_backward(layer, weights.load(launch, z(gates)), numbers(launch, x),
+                                         numbers(launch, h0), numbers(launch, c0), t,
+                                         numbers(launch, mask), dy, std::move(dh), std::move(dc));
+      const auto split = d.w.values.begin() + own;
+      std::vector<Numbers64> results = {Numbers64(d.w.values.begin(), split)};
+      if (apart) results.emplace_back(split, d.w.values.end());
+      results.insert(results.end(), {d.bias, d.x, d.h, d.c});
+      for (size_t k = 0; k < outputs.size(); ++k) store_all(get(launch, outputs[k]), results[k]);
     });
   });
 }
+aclnnStatus lstm_joined_backward(Arguments& call) { return lstm_backward(call, false); }
+aclnnStatus lstm_apart_backward(Arguments& call) { return lstm_backward(call, true); }
 
 // Gates in the order reset, update, new; the product with the state is reset after its bias came.
 aclnnStatus gru(Arguments& call) {
@@ -413,8 +426,8 @@ aclnnStatus gru_backward(Arguments& call) {
 
 constexpr NamedOp kRecurrent[] = {
     {"DynamicGRUV2", gru},        {"DynamicGRUV2Grad", gru_backward},
-    {"DynamicRNN", lstm_joined},  {"DynamicRNNGrad", lstm_backward},
-    {"DynamicRNNV2", lstm_apart},
+    {"DynamicRNN", lstm_joined},  {"DynamicRNNGrad", lstm_joined_backward},
+    {"DynamicRNNV2", lstm_apart}, {"DynamicRNNV2Grad", lstm_apart_backward},
 };
 
 }  // namespace

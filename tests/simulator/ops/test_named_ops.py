@@ -176,6 +176,28 @@ CASES = [
         [(MATRICES[0][0] @ MATRICES[1][0], "f32")],
         {"transpose_x1": False, "transpose_x2": True},
     ),
+    (
+        "comparison with a number",
+        "LessEqual",
+        [(INT, "i32"), (1, "i32", HOST)],
+        [(INT <= 1, "bool")],
+        {},
+    ),
+    ("comparison", "Greater", [(X, "f32"), (X[::-1], "f32")], [(X > X[::-1], "bool")], {}),
+    (
+        "logarithm of softmax",
+        "LogSoftmaxV2",
+        [(X, "f32")],
+        [(X - np.log(np.exp(X).sum(1, keepdims=True)), "f32")],
+        {"axes": [1]},
+    ),
+    (
+        "sums of a batch",
+        "BNTrainingReduce",
+        [(X, "f32")],
+        [(X.sum((0, 2)), "f32"), ((X**2).sum((0, 2)), "f32")],
+        {},
+    ),
     ("order", "SortV2", [(X, "f32")], [(-np.sort(-X, 1), "f32")], {"axis": 1, "descending": True}),
 ]
 
@@ -187,6 +209,21 @@ def test_named_op(npu, op, inputs, outputs, attributes):
     found = run(npu, op, inputs, shapes, attributes)
     for values, (expected, dtype) in zip(found, outputs, strict=True):
         assert_close(values, np.asarray(expected), dtype)
+
+
+def test_gradients_of_distances(npu):
+    """All inputs are spread out to a row for each pair."""
+    x, y, grad = MATRICES[0][0], X[0], random((3, 3), "f32", 5)
+    gaps = x[:, None].astype(np.float64) - y[None]
+    distances = np.linalg.norm(gaps, axis=-1)
+    expected = (grad[..., None] * gaps / distances[..., None]).sum(1)
+    spread = [
+        np.broadcast_to(value, gaps.shape)
+        for value in (grad[..., None], x[:, None], y[None], distances[..., None])
+    ]
+    inputs = [(value, "f32") for value in spread]
+    (found,) = run(npu, "CdistGrad", inputs, [(x.shape, "f32")], {"p": 2.0})
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_singular_values(npu):

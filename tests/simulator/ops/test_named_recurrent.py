@@ -81,7 +81,8 @@ def differences(function, inputs):
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
-def test_lstm_backward(npu, reverse, masked):
+@pytest.mark.parametrize("apart", [False, True])
+def test_lstm_backward(npu, reverse, masked, apart):
     x, w, b, h, c = lstm_inputs()
     mask = np.ones(STATES)
     if masked:
@@ -97,16 +98,18 @@ def test_lstm_backward(npu, reverse, masked):
     dx, dw, db, dh0, dc0 = differences(loss, [x, w, b, h, c])
     y, *rest = lstm(x, w, b, h[0], c[0], reverse, mask)
     states, cells, i, j, f, o, tanhc = rest
-    given = [x, w, b, y, h, c, states, cells, dy, dh, dc, i, j, f, o, tanhc]
+    weights = [w[:INPUT], w[INPUT:]] if apart else [w, b]
+    given = [x, *weights, y, h, c, states, cells, dy, dh, dc, i, j, f, o, tanhc]
     given.append(mask if masked else np.zeros(()))
     found = run(
         npu,
-        "DynamicRNNGrad",
+        "DynamicRNNV2Grad" if apart else "DynamicRNNGrad",
         [(value, "f32") for value in given],
-        [(value.shape, "f32") for value in (w, b, x, h, c)],
+        [(value.shape, "f32") for value in (*weights[: 1 + apart], b, x, h, c)],
         {"direction": "REDIRECTIONAL" if reverse else "UNIDIRECTIONAL"},
     )
-    for values, want in zip(found, (dw, db, dx, dh0, dc0), strict=True):
+    parts = [dw[:INPUT], dw[INPUT:]] if apart else [dw]
+    for values, want in zip(found, (*parts, db, dx, dh0, dc0), strict=True):
         np.testing.assert_allclose(values, want, rtol=2e-3, atol=2e-4)
 
 
