@@ -207,7 +207,7 @@ struct Power {
 struct AddScaled {
   template <class Round, class C>
   C operator()(Round round, C a, C b, C alpha) const {
-    return add(a, round(mul(round(alpha), b)));
+    return add(a, mul(round(alpha), b));  // one instruction, unlike the difference
   }
 };
 struct SubScaled {
@@ -262,7 +262,7 @@ struct Addcdiv {
   }
   template <class Round, class C>
   C operator()(Round round, C a, C b, C c, C value) const {
-    return a + round(round(value) * round(b / c));
+    return a + round(value) * round(b / c);
   }
 };
 struct Addcmul {
@@ -272,7 +272,7 @@ struct Addcmul {
   }
   template <class Round, class C>
   C operator()(Round round, C a, C b, C c, C value) const {
-    return a + round(round(value) * round(b * c));
+    return a + round(value) * round(b * c);
   }
 };
 

@@ -150,13 +150,13 @@ def in_steps():
     z = [np.array([1.0, 0.7, 0.33], np.float16)]
     a, b, c = half(x[0]), half(y[0]), half(z[0])
     steps = {
-        "AddListV2": ([x, y], Scalar(5.1, "f32"), a + half(half(5.1) * b)),
-        "AddList": ([x, y], In(np.array([5.1]), "f16"), a + half(half(5.1) * b)),
+        "AddListV2": ([x, y], Scalar(5.1, "f32"), a + half(5.1) * b),
+        "AddList": ([x, y], In(np.array([5.1]), "f16"), a + half(5.1) * b),
         "SubListV2": ([x, y], Scalar(5.1, "f32"), a - half(half(5.1) * b)),
         "SubList": ([x, y], In(np.array([5.1]), "f16"), a - half(half(5.1) * b)),
-        "AddcdivList": ([x, y, z], In(np.array([3.0]), "f16"), a + half(3 * half(b / c))),
-        "AddcdivScalarList": ([x, y, z], In(np.array([3.0]), "f16"), a + half(3 * half(b / c))),
-        "AddcmulList": ([x, y, z], In(np.array([3.0]), "f16"), a + half(3 * half(b * c))),
+        "AddcdivList": ([x, y, z], In(np.array([3.0]), "f16"), a + 3 * half(b / c)),
+        "AddcdivScalarList": ([x, y, z], In(np.array([3.0]), "f16"), a + 3 * half(b / c)),
+        "AddcmulList": ([x, y, z], In(np.array([3.0]), "f16"), a + 3 * half(b * c)),
         "AddcdivScalarV2": ([x, y, z], Scalar(3.0, "f32"), a + 3 * (b / c)),
         "AddcmulScalarList": ([x, y, z], In(np.array([3.0]), "f16"), a + 3 * b * c),
     }
