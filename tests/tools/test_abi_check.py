@@ -36,7 +36,8 @@ def headers():
 def other_header(base):
     """The functions whose types only CANN's own headers declare; here all of them are structs."""
     functions = list(make_acl_abi.read_others(TABLES))
-    words = {word for f in functions for word in re.findall(r"acl\w+", f"{f.result} {f.arguments}")}
+    types = r"\b(?:acl\w+|rt\w+_t|Msprof\w+|Prof\w+)"
+    words = {word for f in functions for word in re.findall(types, f"{f.result} {f.arguments}")}
     unknown = sorted(words - set(re.findall(r"\w+", base)))
     types = "".join(f"typedef struct {word} {word};\n" for word in unknown)
     prototypes = "".join(f'extern "C" {function.prototype()};\n' for function in functions)

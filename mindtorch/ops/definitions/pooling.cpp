@@ -367,6 +367,7 @@ void define_pooling(Registry& ops) {
       .device_example("torch.ops.aten.adaptive_avg_pool2d(image, [2, 2])")
       .internal();
   ops.define("adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor")
+      .autocast_on_cpu(AutocastPolicy::kFloat32)
       .device_example("torch.ops.aten.adaptive_avg_pool3d(volume, [2, 2, 2])")
       .internal();
   ops.define<adaptive_avg_pool_backward<2>>(

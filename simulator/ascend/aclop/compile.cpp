@@ -93,4 +93,13 @@ SIM_API aclError aclopCompileAndExecuteV2(const char* op,
   }
   return aclrtSynchronizeStream(stream);
 }
+
+// How ops are compiled is no matter here; only what CANN refuses is refused.
+SIM_API aclError aclopSetCompileFlag(int flag) {
+  if (const aclError code = enter("aclopSetCompileFlag", {{"flag", flag}})) return code;
+  constexpr int kDefault = 0;
+  constexpr int kFuzzy = 1;
+  if (flag == kDefault || flag == kFuzzy) return ACL_SUCCESS;
+  return fail(ACL_ERROR_INVALID_PARAM, "there is no flag " + std::to_string(flag));
+}
 }

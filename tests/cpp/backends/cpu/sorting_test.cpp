@@ -171,13 +171,12 @@ TEST(MedianRow, IsTheLowerMedian) {
     T value;
     int64_t index = -1;
     median_row(dtype, row.data(), n, &value, &index);
-    const int64_t rank = numbers < n ? n - 1 : (n - 1) / 2;
-    ASSERT_EQ(index, first_like(row, order[static_cast<size_t>(rank)]));
+    const auto at = [&](int64_t rank) { return order[static_cast<size_t>(rank)]; };
+    ASSERT_EQ(index, numbers < n ? first_like(row, at(n - 1)) : at((n - 1) / 2));
     ASSERT_TRUE(same_bits(value, row[index]));
 
     nanmedian_row(dtype, row.data(), n, &value, &index);
-    const int64_t nan_rank = numbers == 0 ? 0 : (numbers - 1) / 2;
-    ASSERT_EQ(index, first_like(row, order[static_cast<size_t>(nan_rank)]));
+    ASSERT_EQ(index, numbers == 0 ? first_like(row, at(0)) : at((numbers - 1) / 2));
     ASSERT_TRUE(same_bits(value, row[index]));
   });
 }
