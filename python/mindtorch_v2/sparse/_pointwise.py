@@ -23,6 +23,7 @@ from mindtorch_v2.sparse._tensor import (
     make_coo,
     no_kernel,
     replace,
+    type_name,
     with_values,
 )
 
@@ -202,13 +203,9 @@ def add_(self, other, *, alpha=1):
 def _same_dtype(self, made):
     if made.dtype != self.dtype:
         raise RuntimeError(
-            f"result type {_type(made)} can't be cast to the desired output type {_type(self)}"
+            f"result type {type_name(made)} can't be cast to the desired output type {type_name(self)}"
         )
     return made
-
-
-def _type(tensor):
-    return tensor.parts.values.type().removeprefix("torch.").removesuffix("Tensor")
 
 
 @handles("sub", "subtract", "__sub__")

@@ -213,6 +213,11 @@ def with_values(tensor, values):
     return from_parts(tensor.parts.with_values(values), tensor.shape)
 
 
+def type_name(tensor):
+    """Of its numbers, as errors name it: Float."""
+    return tensor.parts.values.type().split(".")[-1].removesuffix("Tensor")
+
+
 def _write(out, made):
     """The result of a function in what it was given as out=."""
     if is_sparse(out) != is_sparse(made):
@@ -224,7 +229,7 @@ def _write(out, made):
     if out.layout is not made.layout:
         made = made.to_sparse(layout=out.layout)
     if not torch.can_cast(made.dtype, out.dtype):
-        found, wanted = (each.parts.values.type()[6:-6] for each in (made, out))
+        found, wanted = type_name(made), type_name(out)
         raise RuntimeError(f"result type {found} can't be cast to the desired output type {wanted}")
     return replace(out, with_values(made, made.parts.values.to(out.dtype)))
 
