@@ -203,7 +203,8 @@ def add_(self, other, *, alpha=1):
 def _same_dtype(self, made):
     if made.dtype != self.dtype:
         raise RuntimeError(
-            f"result type {type_name(made)} can't be cast to the desired output type {type_name(self)}"
+            f"result type {type_name(made)} can't be cast to the desired output type "
+            f"{type_name(self)}"
         )
     return made
 
