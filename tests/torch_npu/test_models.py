@@ -89,3 +89,14 @@ def test_training_with_scaled_gradients():
         scaler.update()
         assert torch.equal(before, model.weight) == (step == 1)
         assert scaler.get_scale() == (2.0**10 if step == 0 else 2.0**9)
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_recurrent_networks_train(kind):
+    x, y = torch.randn(2, 5, 8), torch.randn(2, 5, 16)
+
+    def step(model, device):
+        return F.mse_loss(model(x.to(device))[0], y.to(device))
+
+    wanted, found = both(kind(8, 16, batch_first=True), step, lambda p: torch.optim.SGD(p, lr=0.1))
+    assert found == pytest.approx(wanted, abs=2e-3)
